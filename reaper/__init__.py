@@ -1,0 +1,1 @@
+"""Expiry and garbage collection for content-addressed storage, with PostgreSQL in charge."""
