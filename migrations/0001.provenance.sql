@@ -1,0 +1,11 @@
+-- Remembers what reaper made in the application's tables, so that a rollback never drops what it did not create.
+-- locks: none on existing tables
+create table if not exists reaper.provenance (
+    object   text        not null primary key,
+    made_at  timestamptz not null default now()
+);
+comment on table reaper.provenance is
+    'What reaper created outside its own schema: "table pastes", "column content.object_key", … A rollback drops these and nothing else.';
+comment on column reaper.provenance.object is 'What kind of thing and its name.';
+comment on column reaper.provenance.made_at is 'When reaper made it.';
+grant usage on schema reaper to reaper_worker, reaper_app, reaper_ops, reaper_ro;

@@ -1,0 +1,13 @@
+do $$
+declare
+    v_rows bigint := (select count(*) from reaper.batches);
+begin
+    if v_rows > 0 then
+        raise exception sqlstate 'RP007' using
+            message = format('dropping reaper.batches would lose %s batches with deletions that are still owed', v_rows),
+            hint    = 'Let a worker finish them (reaper drain), then roll back.';
+    end if;
+end;
+$$;
+drop table reaper.batches;
+drop table reaper.workers;

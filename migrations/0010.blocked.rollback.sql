@@ -1,0 +1,2 @@
+-- Nothing is lost: the next drain finds every blocked row again.
+drop table reaper.blocked;

@@ -1,0 +1,55 @@
+-- claim_expired: lease the oldest due pastes to one worker, as one batch.
+-- Safe with any number of callers: rows that others hold are skipped, and the mark is set while the row lock is held.
+-- The plan is pinned (index order, keyed access), so a claim costs the same whatever the size and statistics of the table.
+create or replace function reaper.claim_expired(
+    p_limit       integer     default 1000,
+    p_worker      text        default session_user,
+    p_after       timestamptz default '-infinity',
+    p_after_code  text        default ''
+)
+    returns table (batch_id uuid, claimed integer, last_expires_at timestamptz, last_short_code text)
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now      timestamptz := reaper.clock();
+    v_blocked  text[]      := array(select b.short_code from reaper.blocked b where b.next_attempt > v_now);
+    v_codes    text[];
+    v_last     timestamptz;
+begin
+    perform reaper.require_claim_arguments(p_limit, p_worker);
+
+    select array_agg(due.short_code), max(due.expires_at)
+      into v_codes, v_last
+      from (select p.short_code, p.expires_at
+              from public.pastes p
+             where p.expires_at <= v_now
+               and (p.expires_at, p.short_code) >= (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
+               and p.deletion_status = 'NOT_EXPIRED'
+               and p.short_code <> all (v_blocked)
+             order by p.expires_at, p.short_code
+             limit p_limit
+               for update skip locked) as due;
+    if v_codes is null then
+        return;
+    end if;
+
+    update public.pastes p
+       set deletion_status = 'DELETION_IN_PROGRESS', deletion_initiated_at = v_now
+     where p.short_code = any (v_codes);
+
+    return query
+        insert into reaper.batches as b (batch_id, worker, short_codes, rows_claimed, claimed_at, held_since)
+        values (gen_random_uuid(), p_worker, v_codes, cardinality(v_codes), v_now, v_now)
+        returning b.batch_id, b.rows_claimed, v_last, v_codes[cardinality(v_codes)];
+end;
+$$;
+comment on function reaper.claim_expired(integer, text, timestamptz, text) is
+    'Marks up to p_limit of the oldest due pastes DELETION_IN_PROGRESS and returns their batch; no row when nothing is due. '
+    'Skips rows that others hold and rows in reaper.blocked. p_after (inclusive) and p_after_code go on where the last claim ended.';
+revoke all on function reaper.claim_expired(integer, text, timestamptz, text) from public;
+grant execute on function reaper.claim_expired(integer, text, timestamptz, text) to reaper_worker, reaper_ops;

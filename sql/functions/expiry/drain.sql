@@ -1,0 +1,44 @@
+-- drain: the database half of a drain, from psql alone: claim, drop, commit, until nothing is due.
+-- Its released batches are ownerless: the next worker adopts them and does the S3 and Redis part.
+-- A procedure that commits can have neither SECURITY DEFINER nor a SET clause, so every name here is qualified.
+create or replace procedure reaper.drain(p_batch_size integer default 1000, p_max_batches integer default null)
+    language plpgsql
+as $$
+declare
+    v_worker   text    := pg_catalog.format('drain:%s:%s', pg_catalog.pg_backend_pid(), pg_catalog.gen_random_uuid());
+    v_after    timestamptz := '-infinity';
+    v_code     text    := '';
+    v_claim    record;
+    v_batches  integer := 0;
+    v_rows     bigint  := 0;
+    v_dropped  boolean;
+begin
+    while p_max_batches is null or v_batches < p_max_batches loop
+        select c.* into v_claim from reaper.claim_expired(p_batch_size, v_worker, v_after, v_code) as c;
+        commit;
+        if v_claim.batch_id is null then
+            -- The cursor has passed rows that came late or were given back: the end is only where a claim from the start finds nothing.
+            exit when v_after = '-infinity' and not reaper.returned_ownerless();
+            commit;
+            v_after := '-infinity';
+            v_code := '';
+            continue;
+        end if;
+
+        v_dropped := reaper.try_drop(v_claim.batch_id);
+        commit;
+        v_after := v_claim.last_expires_at;
+        v_code := v_claim.last_short_code;
+        if v_dropped then
+            v_batches := v_batches + 1;
+            v_rows := v_rows + v_claim.claimed;
+        end if;
+    end loop;
+    raise notice 'drained % rows in % batches; a worker that adopts them deletes objects and cache entries', v_rows, v_batches;
+end;
+$$;
+comment on procedure reaper.drain(integer, integer) is
+    'Claims and releases due pastes batch by batch, with a COMMIT after each, until nothing is due or p_max_batches are done. '
+    'Call it outside a transaction. Objects and cache entries follow when a worker adopts the batches.';
+revoke all on procedure reaper.drain(integer, integer) from public;
+grant execute on procedure reaper.drain(integer, integer) to reaper_worker, reaper_ops;

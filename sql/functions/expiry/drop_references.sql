@@ -1,0 +1,62 @@
+-- drop_references: release the references of one's batch and return the objects that nobody needs any more.
+-- One transaction decides and decrements, from the rows that it deleted itself; a crash leaves all of it or nothing.
+-- Called again on a RELEASED batch it returns the journalled set again: the first answer may have been lost.
+create or replace function reaper.drop_references(p_batch_id uuid)
+    returns table (content_hash text, backend text, object_key text, size_bytes bigint)
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+    v_now       timestamptz := reaper.clock();
+    v_batch     reaper.batches;
+    v_released  record;
+begin
+    perform reaper.require_read_committed();
+    v_batch := reaper.hold_batch(p_batch_id, '{CLAIMED,RELEASED}');
+
+    if v_batch.state = 'CLAIMED' then
+        -- An S3 deletion follows this commit: it must be on disk, and on the synchronous standby, before anybody acts on it.
+        if current_setting('synchronous_commit') = 'off' then
+            perform set_config('synchronous_commit', 'on', true);
+        end if;
+        select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now);
+
+        update reaper.batches b
+           set state           = 'RELEASED',
+               short_codes     = v_released.deleted_codes,
+               object_hashes   = v_released.object_hashes,
+               object_backends = array_fill('default'::text, array[cardinality(v_released.object_hashes)]),
+               object_keys     = v_released.object_keys,
+               object_sizes    = v_released.object_sizes,
+               rows_returned   = v_released.rows_returned,
+               rows_blocked    = v_released.rows_blocked,
+               released_at     = v_now
+         where b.batch_id = p_batch_id
+        returning * into v_batch;
+
+        insert into reaper.retired_keys (object_key, retired_at)
+        select o.object_key, v_now
+          from unnest(v_batch.object_hashes, v_batch.object_keys) as o (content_hash, object_key)
+         where o.object_key = o.content_hash
+            on conflict do nothing;
+
+        -- Rows that somebody else holds at this moment stay marked, in a batch of their own that the watchdog gives back.
+        if v_released.busy_codes <> '{}' then
+            insert into reaper.batches (batch_id, short_codes, rows_claimed, claimed_at, held_since)
+            values (gen_random_uuid(), v_released.busy_codes, cardinality(v_released.busy_codes), v_now, v_now);
+        end if;
+    end if;
+
+    return query
+        select o.content_hash, o.backend, o.object_key, o.size_bytes
+          from unnest(v_batch.object_hashes, v_batch.object_backends, v_batch.object_keys, v_batch.object_sizes)
+               as o (content_hash, backend, object_key, size_bytes);
+end;
+$$;
+comment on function reaper.drop_references(uuid) is
+    'Deletes the batch''s paste rows that are still marked and still expired, subtracts their references, deletes the content rows '
+    'that reach zero, and returns their objects: delete those, then call finish_batch. RP001 when the batch is lost, RP006 outside read committed.';
+revoke all on function reaper.drop_references(uuid) from public;
+grant execute on function reaper.drop_references(uuid) to reaper_worker, reaper_ops;

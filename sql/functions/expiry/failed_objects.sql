@@ -1,0 +1,18 @@
+-- failed_objects: the object failures of a report, one row per object, the worst verdict where one is named twice.
+create or replace function reaper.failed_objects(p_failed jsonb)
+    returns table (backend text, object_key text, error text, permanent boolean)
+    language sql immutable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    select distinct on (1, 2)
+           coalesce(f.failure ->> 'backend', 'default'),
+           f.failure ->> 'object_key',
+           left(coalesce(f.failure ->> 'error', 'not said'), 1000),
+           coalesce((f.failure ->> 'permanent')::boolean, false) as permanent
+      from jsonb_array_elements(p_failed) as f (failure)
+     where f.failure ? 'object_key'
+     order by 1, 2, permanent desc;
+$$;
+comment on function reaper.failed_objects(jsonb) is
+    'Internal to finish_batch: the failures of a report that concern objects.';
+revoke all on function reaper.failed_objects(jsonb) from public;

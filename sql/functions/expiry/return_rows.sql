@@ -1,0 +1,31 @@
+-- return_rows: take the mark off rows that were not deleted. Rows that somebody holds are skipped and reported, so that
+-- nobody who gives rows back ever waits for a writer.
+create or replace function reaper.return_rows(
+    in  p_codes     text[],
+    out returned    integer,
+    out busy_codes  text[]
+)
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+declare
+    v_free text[] := array(select p.short_code
+                             from public.pastes p
+                            where p.short_code = any (p_codes) and p.deletion_status = 'DELETION_IN_PROGRESS'
+                              for update skip locked);
+begin
+    update public.pastes p
+       set deletion_status = 'NOT_EXPIRED', deletion_initiated_at = null
+     where p.short_code = any (v_free);
+    returned := cardinality(v_free);
+    busy_codes := array(select p.short_code
+                          from public.pastes p
+                         where p.short_code = any (p_codes) and p.deletion_status = 'DELETION_IN_PROGRESS');
+end;
+$$;
+comment on function reaper.return_rows(text[]) is
+    'Internal: puts marked rows back to NOT_EXPIRED; busy_codes are those that another transaction holds.';
+revoke all on function reaper.return_rows(text[]) from public;

@@ -1,0 +1,28 @@
+-- try_drop: drop_references for callers without side effects of their own, with the patience that a worker has.
+-- What passes by itself is tried three times; then the rows go back, and the caller goes on with others.
+create or replace function reaper.try_drop(p_batch_id uuid)
+    returns boolean
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+begin
+    for v_try in 1 .. 3 loop
+        begin
+            perform reaper.drop_references(p_batch_id);
+            perform reaper.disown_batch(p_batch_id);
+            return true;
+        exception
+            when lock_not_available or deadlock_detected or serialization_failure then
+                perform pg_sleep(0.05 * v_try * random());
+            when sqlstate 'RP001' then
+                return false;
+        end;
+    end loop;
+    perform reaper.give_back(p_batch_id);
+    return false;
+end;
+$$;
+comment on function reaper.try_drop(uuid) is
+    'Internal to drain: releases a claimed batch and leaves it ownerless; after three lock failures gives its rows back. Says whether it was released.';
+revoke all on function reaper.try_drop(uuid) from public;
+grant execute on function reaper.try_drop(uuid) to reaper_worker, reaper_ops;

@@ -1,0 +1,19 @@
+-- refuse_retired_key: a new content row may not take the name of an object whose deletion is still owed.
+-- Runs after the insert: before it, the unique index has not waited for the transaction that retires the name.
+create or replace function reaper.refuse_retired_key()
+    returns trigger
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+begin
+    if exists (select from reaper.retired_keys k where k.object_key = new.content_hash) then
+        raise exception sqlstate 'RP004' using
+            message = format('the deletion of object %s is pending', new.content_hash),
+            hint    = 'Store the content under a new object_key (reaper.begin_put gives one), or try again when the deletion is done.';
+    end if;
+    return null;
+end;
+$$;
+comment on function reaper.refuse_retired_key() is
+    'Trigger on content: raises RP004 while the name of the new row''s object stands in reaper.retired_keys.';
+revoke all on function reaper.refuse_retired_key() from public;

@@ -1,0 +1,20 @@
+-- heartbeat: a worker says that it lives. Silence for settings.worker_silence makes its batches free for others.
+create or replace function reaper.heartbeat(p_worker text)
+    returns void
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+declare
+    v_now timestamptz := reaper.clock();
+begin
+    perform reaper.require_claim_arguments(1, p_worker);
+    insert into reaper.workers as w (worker, started_at, beat_at)
+    values (p_worker, v_now, v_now)
+        on conflict (worker) do update
+       set beat_at = v_now;
+end;
+$$;
+comment on function reaper.heartbeat(text) is
+    'Records that the worker lives; call it every few seconds while it holds a batch.';
+revoke all on function reaper.heartbeat(text) from public;
+grant execute on function reaper.heartbeat(text) to reaper_worker, reaper_ops;

@@ -1,0 +1,33 @@
+-- Everything in schema reaper belongs to reaper_owner, whoever migrates: the definer functions run as that role, and the
+-- next migration may come from another login.
+do $$
+declare
+    v_command text;
+begin
+    for v_command in
+        select format('alter %s %s owner to reaper_owner',
+                      case c.relkind when 'S' then 'sequence' when 'v' then 'view' else 'table' end,
+                      c.oid::regclass)
+          from pg_catalog.pg_class c
+         where c.relnamespace = 'reaper'::regnamespace
+           and c.relkind in ('r', 'v', 'S')
+           and c.relowner <> 'reaper_owner'::regrole
+           -- A sequence that belongs to a column follows its table.
+           and not exists (select from pg_catalog.pg_depend d
+                            where d.objid = c.oid and c.relkind = 'S' and d.deptype in ('a', 'i'))
+        union all
+        select format('alter %s %s owner to reaper_owner',
+                      case p.prokind when 'p' then 'procedure' else 'function' end,
+                      p.oid::regprocedure)
+          from pg_catalog.pg_proc p
+         where p.pronamespace = 'reaper'::regnamespace
+           and p.proowner <> 'reaper_owner'::regrole
+        union all
+        select 'alter schema reaper owner to reaper_owner'
+          from pg_catalog.pg_namespace n
+         where n.nspname = 'reaper' and n.nspowner <> 'reaper_owner'::regrole
+    loop
+        execute v_command;
+    end loop;
+end;
+$$;

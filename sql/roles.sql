@@ -1,0 +1,18 @@
+-- The five roles. They belong to the cluster, not to one database, so this script must bear to find them and to race
+-- with another database's migration.
+-- NOLOGIN groups: grant them to the logins of your processes.
+do $$
+declare
+    v_role text;
+begin
+    foreach v_role in array array['reaper_owner', 'reaper_worker', 'reaper_app', 'reaper_ops', 'reaper_ro'] loop
+        begin
+            if not exists (select from pg_catalog.pg_roles r where r.rolname = v_role) then
+                execute format('create role %I nologin', v_role);
+            end if;
+        exception when duplicate_object or unique_violation then
+            null;
+        end;
+    end loop;
+end;
+$$;
