@@ -25,6 +25,6 @@ create table if not exists public.pastes (
                            constraint pastes_deletion_status_check
                            check (deletion_status in ('NOT_EXPIRED', 'DELETION_IN_PROGRESS', 'DELETED')),
     deletion_initiated_at  timestamptz
-);
+) with (fillfactor = 90);  -- room on the page for the mark, so that a claim is a HOT update
 
 grant select, insert, update, delete on public.content, public.pastes to reaper_owner;

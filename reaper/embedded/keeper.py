@@ -147,7 +147,7 @@ def _kill_group(group: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what a killed service leaves behind: PostgreSQL's backends are in no group of ours."""
+    """Become the parent of what a killed service leaves behind; backends have sessions of their own."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
