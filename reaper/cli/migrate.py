@@ -1,0 +1,155 @@
+"""`reaper migrate`: bring the database to the schema of this release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from reaper import config
+from reaper.migrate import Plan, Report, render_sql
+from reaper.migrate import migrate as run_migration
+from reaper.migrate import plan as make_plan
+from reaper.migrate.files import Migration
+
+_ToId = Annotated[
+    str | None,
+    typer.Option(
+        "--to", metavar="ID", help="Stop at this migration, forward or back; `base` undoes them all."
+    ),
+]
+_PlanOnly = Annotated[
+    bool, typer.Option("--plan", help="Say what would be done, and what it locks; change nothing.")
+]
+_Sql = Annotated[
+    bool, typer.Option("--sql", help="Print the SQL for review, with the locks of each step; change nothing.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Write the plan or the report as JSON.")]
+_Dsn = Annotated[
+    str | None,
+    typer.Option("--database-url", metavar="URL", help="Instead of REAPER_DATABASE_URL.", show_default=False),
+]
+_Patience = Annotated[
+    float,
+    typer.Option("--patience", metavar="SECONDS", min=0, help="How long a step may try to get its locks."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("migrate")(migrate)
+
+
+def migrate(
+    plan: _PlanOnly = False,
+    sql: _Sql = False,
+    to: _ToId = None,
+    as_json: _Json = False,
+    patience: _Patience = 60.0,
+    database_url: _Dsn = None,
+) -> None:
+    """Bring the database to the schema of this release, while the application runs.
+
+    Creates or adopts the tables [bold]content[/] and [bold]pastes[/] in schema public, and makes schemas reaper and
+    procrastinate. Running it again changes nothing; several at once wait for each other. Review first, then migrate:
+
+        reaper migrate --plan
+
+        reaper migrate --sql > review.sql
+
+        reaper migrate
+
+    Needs REAPER_DATABASE_URL (a URL or key=value pairs, as psql takes them) and a role that owns the database. Only
+    creating the roles reaper_* needs more, once; without that right the command prints what a superuser must run.
+    """
+    if plan and sql:
+        raise typer.BadParameter("--plan and --sql exclude each other")
+    if sql and as_json:
+        raise typer.BadParameter("--sql prints SQL; --json goes with --plan or with the migration itself")
+    dsn = config.load("database_url", database_url=database_url).dsn
+    if sql:
+        typer.echo(render_sql(dsn, to=to), nl=False)
+    elif plan:
+        _show_plan(make_plan(dsn, to=to), as_json)
+    else:
+        _show_report(run_migration(dsn, to=to, patience=patience, say=_progress(as_json)), as_json)
+
+
+def _progress(as_json: bool) -> Callable[[str], None]:
+    return lambda line: typer.echo(line, err=as_json)
+
+
+def _show_plan(plan: Plan, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(plan.as_dict(), indent=2))
+        return
+    console = Console()
+    if console.is_terminal and (plan.migrations or plan.rollbacks):
+        console.print(_table(plan))
+    else:
+        _echo_all(line for m in (*plan.rollbacks, *plan.migrations) for line in _step_lines(m, plan))
+    _echo_all(_other_lines(plan))
+
+
+def _table(plan: Plan) -> Table:
+    table = Table("migration", "what it does", "locks")
+    for migration in (*plan.rollbacks, *plan.migrations):
+        back = "[yellow]back[/] " if migration in plan.rollbacks else ""
+        locks = migration.locks if migration.transactional else f"{migration.locks} [dim](no transaction)[/]"
+        table.add_row(back + migration.id, migration.summary, locks)
+    return table
+
+
+def _step_lines(migration: Migration, plan: Plan) -> Iterator[str]:
+    verb = "roll back" if migration in plan.rollbacks else "apply"
+    yield f"{verb} {migration.id}: {migration.summary}"
+    yield f"    locks: {migration.locks}" + ("" if migration.transactional else " (outside a transaction)")
+
+
+def _other_lines(plan: Plan) -> Iterator[str]:
+    if plan.roles:
+        yield f"create the roles {', '.join(plan.roles)}"
+    if plan.role_problem:
+        yield f"warning: {plan.role_problem.message}. {plan.role_problem.hint}"
+    yield from (f"drop the unfinished index {index.as_string()}" for index in plan.unfinished_indexes)
+    if plan.procrastinate:
+        yield f"apply {len(plan.procrastinate)} migrations of procrastinate in its own schema"
+    yield from (f"drop {path}" for path in (*plan.code.drop, *plan.drops_code))
+    yield from (f"load {file.path}" for file in plan.code.load)
+    yield from (f"warning: {text}" for text in plan.warnings)
+    if plan.empty:
+        yield "the schema is up to date; there is nothing to do"
+
+
+def _show_report(report: Report, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), indent=2))
+        return
+    _echo_all(_report_lines(report))
+
+
+def _report_lines(report: Report) -> Iterator[str]:
+    if report.roles:
+        yield f"created the roles {', '.join(report.roles)}"
+    yield from (f"dropped the unfinished index {name}" for name in report.dropped_indexes)
+    if report.code_loaded:
+        yield f"loaded {len(report.code_loaded)} functions, triggers and views"
+    if report.code_dropped:
+        yield f"dropped {len(report.code_dropped)} functions, triggers and views"
+    yield from (f"warning: {text}" for text in report.warnings)
+    yield from (f"note: {text}" for text in report.notes)
+    at = report.version or "base"
+    yield (
+        f"the schema is now at {at}"
+        if report.changed
+        else f"the schema is up to date at {at}; nothing was changed"
+    )
+
+
+def _echo_all(lines: Iterator[str]) -> None:
+    for line in lines:
+        typer.echo(line)

@@ -1,0 +1,116 @@
+"""Settings from REAPER_* variables or a `.env` file; every problem is reported at once, in plain words."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from reaper.db import parse_dsn
+from reaper.errors import ConfigError
+
+PREFIX = "REAPER_"
+_UNITS = {"ms": 0.001, "s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?")
+
+
+def _duration(value: object) -> object:
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and match is None:
+        raise ValueError("write a number and a unit: 500 ms, 30 s, 15 min, 2 h, 1 d")
+    return timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"]) if match else value
+
+
+def _dsn(value: SecretStr) -> SecretStr:
+    try:
+        parse_dsn(value.get_secret_value())
+    except ConfigError as error:
+        raise ValueError(f"{error.message}. {error.hint}") from None
+    return value
+
+
+def _redis_url(value: SecretStr) -> SecretStr:
+    if urlsplit(value.get_secret_value()).scheme not in ("redis", "rediss", "unix"):
+        raise ValueError("write a URL that begins with redis://, rediss:// or unix://")
+    return value
+
+
+def _http_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError("write a URL that begins with http:// or https://")
+    return value
+
+
+def _cache_key(value: str) -> str:
+    if "{short_code}" not in value:
+        raise ValueError("it must contain {short_code}, or all pastes would share one entry")
+    return value
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+
+
+class Settings(BaseSettings):
+    """What a process is told at its start; what a DBA may tune at run time is in reaper.settings."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_file=".env", env_ignore_empty=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    database_url: Annotated[SecretStr, AfterValidator(_dsn)] | None = None
+    redis_url: Annotated[SecretStr, AfterValidator(_redis_url)] | None = None
+    s3_bucket: str | None = None
+    s3_endpoint_url: Annotated[str, AfterValidator(_http_url)] | None = None
+    cache_key: Annotated[str, AfterValidator(_cache_key)] = "{short_code}"
+    batch_size: Annotated[int, Field(ge=1, le=10_000)] = 1000
+    claim_lock_ttl: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(hours=1))] = timedelta(
+        seconds=30
+    )
+    stuck_after: Annotated[Duration, Field(ge=timedelta(minutes=1))] = timedelta(hours=2)
+
+    @property
+    def dsn(self) -> str:
+        """The database's address in the clear, for connecting and nothing else."""
+        if self.database_url is None:
+            raise ConfigError("REAPER_DATABASE_URL is not set", _HINT)
+        return self.database_url.get_secret_value()
+
+
+_HINT = "Set it in the environment or in a .env file, for example REAPER_DATABASE_URL=postgresql://user@host/database"
+
+
+def load(*uses: str, **given: Any) -> Settings:
+    """The settings, where those named in `uses` must be there and right; `given` values go before the environment.
+
+    A command asks only for what it uses: what is wrong elsewhere does not concern it.
+    """
+    overrides = {name: value for name, value in given.items() if value is not None}
+    try:
+        settings = Settings(**overrides)
+        problems: dict[str, str] = {}
+    except ValidationError as error:
+        problems = {
+            str(e["loc"][0]): _plain(e["msg"]) for e in error.errors(include_input=False, include_url=False)
+        }
+        defaults = {name: Settings.model_fields[name].default for name in problems}
+        settings = Settings(**{**overrides, **defaults})
+    wrong = [f"{_variable(name)}: {text}" for name, text in problems.items() if name in uses]
+    missing = [n for n in uses if n not in problems and getattr(settings, n) is None]
+    if wrong or missing:
+        raise ConfigError(
+            "; ".join(wrong + [f"{_variable(n)} is not set" for n in missing]), _HINT if missing else None
+        )
+    return settings
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ").removeprefix("Input ").replace("should be", "must be")

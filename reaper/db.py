@@ -1,0 +1,63 @@
+"""Connections, and the translation of the server's errors into ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from reaper.errors import ConfigError, ReaperError, Unreachable, by_sqlstate
+
+Connection = psycopg.Connection[Any]
+
+CONNECT_TIMEOUT = 10
+_BAD_DSN = "the database address is neither a postgresql:// URL nor a list of key=value pairs"
+_BAD_DSN_HINT = "In a URL write the special characters of a password percent-encoded: @ as %40, / as %2F."
+
+
+def parse_dsn(dsn: str) -> dict[str, Any]:
+    """The parts of a libpq connection string."""
+    try:
+        return conninfo_to_dict(dsn)
+    except psycopg.Error:
+        # libpq quotes the part that it does not understand, which may be the password.
+        raise ConfigError(_BAD_DSN, _BAD_DSN_HINT) from None
+
+
+def connect(dsn: str, application_name: str, autocommit: bool = True) -> Connection:
+    """Open a connection under our name; Unreachable when there is none to be had."""
+    parts: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **parse_dsn(dsn)}
+    parts["application_name"] = application_name
+    try:
+        return psycopg.connect(**parts, autocommit=autocommit)
+    except psycopg.Error as error:
+        raise Unreachable(
+            f"cannot connect to the database: {_one_line(error)}",
+            "Is the server up, and are host, port, user and database in REAPER_DATABASE_URL right?",
+        ) from None
+
+
+def translate(error: psycopg.Error) -> ReaperError:
+    """Our exception for an error of the server, with its message and hint."""
+    diag = error.diag
+    if error.sqlstate is None:
+        return Unreachable(f"the connection to the database broke: {_one_line(error)}")
+    message = diag.message_primary or _one_line(error)
+    hint = diag.message_hint
+    return by_sqlstate(error.sqlstate)(message, hint, error.sqlstate)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn errors of psycopg inside the block into ours."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def _one_line(error: BaseException) -> str:
+    return "; ".join(line.strip() for line in str(error).splitlines() if line.strip())

@@ -1,0 +1,152 @@
+"""What can go wrong, and the exit code that the command line gives it.
+
+ReaperError                    4
+├── ConfigError                4   a setting is missing or wrong
+├── Unreachable                5   no server answers, or it refuses the login
+├── DatabaseError              4   the server refused a statement; carries its SQLSTATE
+│   ├── ClaimLost          RP001   the batch is no longer held: drop it, go on
+│   ├── BytesNeeded        RP002   the content is gone: upload, commit again
+│   ├── IntentGone         RP003   begin again
+│   ├── KeyRetired         RP004   this key's deletion is pending
+│   ├── BadArgument        RP005   the hint says what is allowed
+│   ├── WrongIsolation     RP006   use read committed
+│   └── WouldLoseInformation RP007 a rollback that would forget something
+└── MigrationError             4
+    ├── BadMigration           4   a file of the release is not as it must be
+    ├── MigrationRefused       4   nothing was changed; the message has the fix
+    ├── TableBusy              4   a lock was not to be had in time
+    ├── LockLost               4   the migration lock's connection broke
+    └── SchemaTooOld           4   `reaper migrate` first
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """The exit codes of every command; scripts rely on them."""
+
+    OK = 0
+    BEHIND = 1
+    USAGE = 2
+    STALLED = 3
+    REFUSED = 4
+    UNREACHABLE = 5
+
+
+class ReaperError(Exception):
+    """An error whose message tells a person what happened, and whose hint tells what to do."""
+
+    exit_code: Exit = Exit.REFUSED
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(ReaperError):
+    """A setting is missing or wrong; all of them are listed."""
+
+
+class Unreachable(ReaperError):
+    """The database does not answer or does not let us in."""
+
+    exit_code = Exit.UNREACHABLE
+
+
+class DatabaseError(ReaperError):
+    """The server refused a statement."""
+
+    sqlstate: str | None = None
+
+    def __init__(self, message: str, hint: str | None = None, sqlstate: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.sqlstate = sqlstate or self.sqlstate
+
+
+class ClaimLost(DatabaseError):
+    """The batch is no longer held by this worker."""
+
+    sqlstate = "RP001"
+
+
+class BytesNeeded(DatabaseError):
+    """The content is gone, so the bytes must be uploaded."""
+
+    sqlstate = "RP002"
+
+
+class IntentGone(DatabaseError):
+    """The put intent was taken away."""
+
+    sqlstate = "RP003"
+
+
+class KeyRetired(DatabaseError):
+    """The object key is about to be deleted."""
+
+    sqlstate = "RP004"
+
+
+class BadArgument(DatabaseError):
+    """A function was called with a value that it does not take."""
+
+    sqlstate = "RP005"
+
+
+class WrongIsolation(DatabaseError):
+    """The transaction is not READ COMMITTED."""
+
+    sqlstate = "RP006"
+
+
+class WouldLoseInformation(DatabaseError):
+    """A rollback would forget what is recorded nowhere else."""
+
+    sqlstate = "RP007"
+
+
+class MigrationError(ReaperError):
+    """The schema could not be brought where it was asked to go."""
+
+
+class BadMigration(MigrationError):
+    """A file of this release breaks the rules of its folder."""
+
+
+class MigrationRefused(MigrationError):
+    """The migration would be unsafe here."""
+
+
+class TableBusy(MigrationError):
+    """Other sessions kept a lock that a step needs."""
+
+
+class LockLost(MigrationError):
+    """The connection that holds the migration lock broke, so another migrator may be running."""
+
+
+class SchemaTooOld(MigrationError):
+    """The database lacks migrations that this release needs."""
+
+
+_BY_SQLSTATE: dict[str, type[DatabaseError]] = {
+    cls.sqlstate: cls
+    for cls in (
+        ClaimLost,
+        BytesNeeded,
+        IntentGone,
+        KeyRetired,
+        BadArgument,
+        WrongIsolation,
+        WouldLoseInformation,
+    )
+    if cls.sqlstate
+}
+
+
+def by_sqlstate(sqlstate: str | None) -> type[DatabaseError]:
+    """The exception that stands for a SQLSTATE; DatabaseError for those that are not ours."""
+    return _BY_SQLSTATE.get(sqlstate or "", DatabaseError)
