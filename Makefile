@@ -1,0 +1,27 @@
+# Aliases for people who have make; run.py does the work.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## build .venv
+	@python3 run.py setup
+
+demo: ## see it work, with servers of its own
+	@python3 run.py demo
+
+test: ## run the tests
+	@python3 run.py test
+
+check: ## format, lint, types, import layers, SQL
+	@python3 run.py check
+
+format: setup ## rewrite what the format check complains about
+	@.venv/bin/ruff format . && .venv/bin/ruff check --fix .
+
+bench: ## measure
+	@python3 run.py bench
+
+clean: ## remove what run.py made
+	@rm -rf .venv .boot .reaper dist
