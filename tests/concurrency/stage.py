@@ -193,7 +193,7 @@ class Stage:
             blockers = self._blockers(busy)
             if blockers != picture:
                 picture, since = blockers, now
-            still = _stands_still(picture, self._pids()) and now - since >= SETTLED_AFTER
+            still = stands_still(picture, self._pids()) and now - since >= SETTLED_AFTER
             # Whoever ended while we asked may have released others: the picture is old.
             if still and busy == self._under_way():
                 break
@@ -214,7 +214,7 @@ class Stage:
         return {pid: set(blockers) for pid, blockers in rows}
 
 
-def _stands_still(blockers: dict[int, set[int]], actors: set[int]) -> bool:
+def stands_still(blockers: dict[int, set[int]], actors: set[int]) -> bool:
     """Say whether everybody waits, only for actors, and not in a circle: a deadlock will end by itself."""
     waiting = dict(blockers)
     while free := [pid for pid, by in waiting.items() if by and by <= actors and not by & waiting.keys()]:
