@@ -85,7 +85,7 @@ _HINT = "Set it in the environment or in a .env file, for example REAPER_DATABAS
 
 
 def load(*uses: str, **given: Any) -> Settings:
-    """The settings, where those named in `uses` must be there and right; `given` values go before the environment.
+    """The settings; those named in `uses` must be there and right. `given` values go before the environment.
 
     A command asks only for what it uses: what is wrong elsewhere does not concern it.
     """

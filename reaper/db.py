@@ -14,6 +14,8 @@ from reaper.errors import ConfigError, ReaperError, Unreachable, by_sqlstate
 Connection = psycopg.Connection[Any]
 
 CONNECT_TIMEOUT = 10
+# Shut down by an administrator, crashed, starting up.
+_SERVER_GOES_AWAY = ("57P01", "57P02", "57P03")
 _BAD_DSN = "the database address is neither a postgresql:// URL nor a list of key=value pairs"
 _BAD_DSN_HINT = "In a URL write the special characters of a password percent-encoded: @ as %40, / as %2F."
 
@@ -43,7 +45,7 @@ def connect(dsn: str, application_name: str, autocommit: bool = True) -> Connect
 def translate(error: psycopg.Error) -> ReaperError:
     """Our exception for an error of the server, with its message and hint."""
     diag = error.diag
-    if error.sqlstate is None:
+    if error.sqlstate is None or error.sqlstate.startswith("08") or error.sqlstate in _SERVER_GOES_AWAY:
         return Unreachable(f"the connection to the database broke: {_one_line(error)}")
     message = diag.message_primary or _one_line(error)
     hint = diag.message_hint

@@ -14,10 +14,10 @@ from reaper.cli import migrate
 from reaper.db import translate
 from reaper.errors import ReaperError
 
-_EXIT_CODES = """
-Exit codes: 0 fine · 1 behind, or verify found something · 2 wrong usage · 3 stalled · 4 wrong configuration, or refused ·
-5 the database cannot be reached.
-"""
+_EXIT_CODES = (
+    "Exit codes: 0 fine · 1 behind, or verify found something · 2 wrong usage · 3 stalled ·"
+    " 4 wrong configuration, or refused · 5 the database cannot be reached."
+)
 
 app = typer.Typer(
     name="reaper",

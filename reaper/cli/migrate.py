@@ -29,19 +29,35 @@ _Sql = Annotated[
     bool, typer.Option("--sql", help="Print the SQL for review, with the locks of each step; change nothing.")
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Write the plan or the report as JSON.")]
-_Dsn = Annotated[
-    str | None,
-    typer.Option("--database-url", metavar="URL", help="Instead of REAPER_DATABASE_URL.", show_default=False),
-]
 _Patience = Annotated[
     float,
     typer.Option("--patience", metavar="SECONDS", min=0, help="How long a step may try to get its locks."),
 ]
 
 
+# One paragraph is one line here, because the help keeps line breaks.
+_HELP = """
+Bring the database to the schema of this release, while the application runs.
+
+Creates or adopts the tables [bold]content[/] and [bold]pastes[/] in schema public, and makes the schemas \
+reaper and procrastinate. Running it again changes nothing; several at once wait for each other. \
+Review first, then migrate:
+
+    reaper migrate --plan
+
+    reaper migrate --sql > review.sql
+
+    reaper migrate
+
+Needs REAPER_DATABASE_URL (a URL or key=value pairs, as psql takes them) and a role that owns the database. \
+Only creating the roles reaper_* needs more, once; without that right the command prints what a superuser \
+must run.
+"""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("migrate")(migrate)
+    app.command("migrate", help=_HELP)(migrate)
 
 
 def migrate(
@@ -50,27 +66,13 @@ def migrate(
     to: _ToId = None,
     as_json: _Json = False,
     patience: _Patience = 60.0,
-    database_url: _Dsn = None,
 ) -> None:
-    """Bring the database to the schema of this release, while the application runs.
-
-    Creates or adopts the tables [bold]content[/] and [bold]pastes[/] in schema public, and makes schemas reaper and
-    procrastinate. Running it again changes nothing; several at once wait for each other. Review first, then migrate:
-
-        reaper migrate --plan
-
-        reaper migrate --sql > review.sql
-
-        reaper migrate
-
-    Needs REAPER_DATABASE_URL (a URL or key=value pairs, as psql takes them) and a role that owns the database. Only
-    creating the roles reaper_* needs more, once; without that right the command prints what a superuser must run.
-    """
+    """Plan, print or run the migration."""
     if plan and sql:
         raise typer.BadParameter("--plan and --sql exclude each other")
     if sql and as_json:
         raise typer.BadParameter("--sql prints SQL; --json goes with --plan or with the migration itself")
-    dsn = config.load("database_url", database_url=database_url).dsn
+    dsn = config.load("database_url").dsn
     if sql:
         typer.echo(render_sql(dsn, to=to), nl=False)
     elif plan:

@@ -1,12 +1,14 @@
 """Bringing a database to the schema of this release, online, and back.
 
-Data moves by the yoyo files in `migrations/`; code, which is functions, triggers and views, by the files in `sql/`.
+What holds data moves by the yoyo files in `migrations/`; code, that is functions, triggers and views, by the
+files in `sql/`.
 """
 
 from __future__ import annotations
 
 from reaper.files import Source, installed_source
 from reaper.migrate import plan as _planning
+from reaper.migrate.lock import MigrationLock
 from reaper.migrate.patience import Patience
 from reaper.migrate.plan import Plan
 from reaper.migrate.render import render
@@ -23,23 +25,25 @@ def migrate(
     to: str | None = None,
     source: Source | None = None,
     patience: float = 60.0,
-    say: Say = lambda line: None,
+    say: Say = lambda _line: None,
 ) -> Report:
     """Migrate to the newest schema, or to the migration `to`, which may lie behind; `base` undoes all.
 
     A step that cannot have its locks is tried again for `patience` seconds. `say` hears of the progress.
     """
-    return Runner(dsn, source or installed_source(), Patience(dsn, patience), say).run(to)
+    with session(dsn) as holder:
+        lock = MigrationLock(holder)
+        lock.acquire(say)
+        return Runner(dsn, source or installed_source(), lock, Patience(dsn, patience), say).run(to)
 
 
 def plan(dsn: str, *, to: str | None = None, source: Source | None = None) -> Plan:
     """What migrate() would do; changes nothing."""
-    with session(dsn, "reaper") as connection:
-        connection.read_only = True
+    with session(dsn, "reaper", read_only=True) as connection:
         return _planning.make(connection, source or installed_source(), to)
 
 
 def render_sql(dsn: str, *, to: str | None = None, source: Source | None = None) -> str:
     """The SQL of migrate() as a script for psql, for review; changes nothing."""
-    with session(dsn, "reaper") as connection:
+    with session(dsn, "reaper", read_only=True) as connection:
         return render(connection, _planning.make(connection, source or installed_source(), to))

@@ -29,7 +29,8 @@ _DROP_TRIGGER = """
       join pg_catalog.pg_proc p on p.oid = t.tgfoid
       join pg_catalog.pg_class c on c.oid = t.tgrelid
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-     where t.tgname = %s and not t.tgisinternal and t.tgparentid = 0 and p.pronamespace = 'reaper'::regnamespace
+     where t.tgname = %s and not t.tgisinternal and t.tgparentid = 0
+       and p.pronamespace = 'reaper'::regnamespace
 """
 _DROP_VIEW = """
     select format('drop %%s if exists reaper.%%I cascade',

@@ -19,7 +19,7 @@ from reaper.migrate.ledger import relation_exists
 
 KINDS = ("functions", "triggers", "views")
 _PASSES = 3
-# "Cannot change": return type, parameter name or default, columns of a view, kind of routine, trigger that is there.
+# "Cannot change": a return type, a parameter's name, a view's columns, the kind of a routine, a trigger.
 _NOT_REPLACEABLE = (
     errors.InvalidFunctionDefinition,
     errors.InvalidTableDefinition,

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from yoyo.migrations import get_migration_hash, read_sql_migration
+from yoyo.migrations import get_migration_hash, read_sql_migration  # type: ignore[import-untyped]
 
 from reaper.errors import BadMigration, MigrationRefused
 
@@ -22,8 +22,8 @@ _DIRECTIVE = re.compile(r"^(locks|depends|transactional|skip-if)\s*:\s*(.*)$")
 class Migration:
     """One step that changes what holds data, with the way back.
 
-    `skip_if` is a query; where it returns true the step counts as applied without running: a statement that must stand
-    outside a transaction cannot be wrapped in a condition of its own.
+    `skip_if` is a query; where it returns true the step counts as applied without running: a statement that
+    must stand outside a transaction cannot be wrapped in a condition of its own.
     """
 
     id: str

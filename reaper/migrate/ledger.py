@@ -1,4 +1,4 @@
-"""What has been applied: yoyo's own tables, so that its tools can read them, and our checksums beside them."""
+"""What has been applied: yoyo's own tables, which its tools can read, and our checksums beside them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from psycopg import sql
-from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
-from yoyo.migrations import default_migration_table
+from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend  # type: ignore[import-untyped]
+from yoyo.migrations import default_migration_table  # type: ignore[import-untyped]
 
 from reaper.db import Connection
 from reaper.errors import MigrationRefused
 from reaper.migrate.files import Migration
+from reaper.migrate.roles import OWNER
 
 _YOYO_LAYOUT = 2
 _TABLES = """\
@@ -54,8 +55,8 @@ create table if not exists {s}.migration_files (
 comment on table {s}._yoyo_migration is 'Which migrations are applied, in the layout of yoyo.';
 comment on table {s}._yoyo_log is 'Each application and rollback of a migration, in the layout of yoyo.';
 comment on table {s}._yoyo_version is 'The version of the layout of the yoyo tables.';
-comment on table {s}.yoyo_lock is 'The lock row of yoyo''s own tools; reaper migrate uses an advisory lock and clears it.';
-comment on table {s}.migration_files is 'The checksum of each applied migration: a file that was edited later is refused.';
+comment on table {s}.yoyo_lock is 'The lock row of yoyo''s tools; reaper migrate has an advisory lock.';
+comment on table {s}.migration_files is 'Checksums of the applied migrations; an edited file is refused.';
 comment on column {s}.migration_files.id is 'Name of the file without its ending.';
 comment on column {s}.migration_files.sha256 is 'SHA-256 of the file when it was applied.';
 comment on column {s}.migration_files.applied_at is 'When it was applied.';
@@ -66,12 +67,12 @@ create table if not exists {s}.code_files (
     sha256     text        not null,
     applied_at timestamptz not null default now()
 );
-comment on table {s}.code_files is 'The functions, triggers and views that are loaded; a file is loaded again when its checksum changes.';
+comment on table {s}.code_files is 'Loaded functions, triggers and views; a changed file is loaded again.';
 comment on column {s}.code_files.path is 'Path below sql/.';
 comment on column {s}.code_files.sha256 is 'SHA-256 of the file when it was loaded.';
 comment on column {s}.code_files.applied_at is 'When it was loaded.';
 create or replace view {s}.schema_version as select id, applied_at from {s}.migration_files;
-comment on view {s}.schema_version is 'The applied migrations, for workers that test whether the schema is new enough for them.';
+comment on view {s}.schema_version is 'Applied migrations: workers look whether the schema is new enough.';
 comment on column {s}.schema_version.id is 'Name of the migration.';
 comment on column {s}.schema_version.applied_at is 'When it was applied.';
 grant usage on schema {s} to reaper_worker, reaper_app, reaper_ops, reaper_ro;
@@ -82,7 +83,7 @@ grant select on {s}.schema_version to reaper_worker, reaper_app, reaper_ops, rea
 class _Yoyo(PostgresqlPsycopgBackend):  # type: ignore[misc]
     """Yoyo's bookkeeping on a connection that is already open, in the caller's transaction.
 
-    Yoyo's own runner marks a migration on another connection than it executes it on; here both commit together.
+    Yoyo's own runner marks a migration on another connection than it runs it on; here both commit together.
     """
 
     def __init__(self, connection: Connection, schema: str) -> None:
@@ -93,7 +94,7 @@ class _Yoyo(PostgresqlPsycopgBackend):  # type: ignore[misc]
         # ensure() made the tables in the newest layout.
         self._internal_schema_updated = True
 
-    def connect(self, dburi: None) -> Connection:
+    def connect(self, _dburi: None) -> Connection:
         return self._given
 
     @property
@@ -140,8 +141,17 @@ class Ledger:
         """Make schema and ledger, owned by reaper_owner."""
         with connection.transaction():
             connection.execute(f"create schema if not exists {self.schema} authorization reaper_owner")
+            self._give_to_owner(connection)
             connection.execute("set local role reaper_owner")
             connection.execute(self.ddl)
+
+    def _give_to_owner(self, connection: Connection) -> None:
+        """A schema that a DBA made beforehand may belong to somebody else."""
+        owner = connection.execute(
+            "select nspowner::regrole::text from pg_catalog.pg_namespace where nspname = %s", (self.schema,)
+        ).fetchone()
+        if owner != (OWNER,):
+            connection.execute(f"alter schema {self.schema} owner to {OWNER}")
 
     def applied(self, connection: Connection) -> dict[str, str]:
         """The checksum of each applied migration, in the order of their ids; empty without a ledger."""
@@ -195,7 +205,8 @@ def verify_checksums(applied: dict[str, str], known: Iterable[Migration], where:
 def relation_exists(connection: Connection, schema: str, name: str) -> bool:
     """Whether a table or view exists, for roles without rights on the schema too."""
     query = """
-        select exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        select exists (select from pg_catalog.pg_class c
+                         join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                         where n.nspname = %s and c.relname = %s)
     """
     row = connection.execute(query, (schema, name)).fetchone()

@@ -19,7 +19,8 @@ _HELD = """
     select exists (select from pg_catalog.pg_locks
                     where locktype = 'advisory' and granted and pid = pg_backend_pid()
                       and classid = %s and objid = %s and objsubid = 2
-                      and database = (select oid from pg_catalog.pg_database where datname = current_database()))
+                      and database = (select oid from pg_catalog.pg_database
+                                       where datname = current_database()))
 """
 
 

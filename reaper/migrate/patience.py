@@ -32,7 +32,7 @@ _WATCH_EVERY = 0.02
 class Patience:
     """Runs an attempt again while locks are not to be had, for up to `seconds`."""
 
-    dsn: str
+    dsn: str = field(repr=False)
     seconds: float = 60.0
     _blockers: dict[int, str] = field(default_factory=dict)
 

@@ -27,7 +27,8 @@ def check_may_create_schemas(connection: Connection, schemas: list[str]) -> None
     """Refuse a role that cannot make the schemas that are still missing."""
     row = connection.execute(
         "select current_database(), current_user, has_database_privilege(current_database(), 'CREATE'),"
-        " array(select s from unnest(%s::text[]) s where s not in (select nspname from pg_catalog.pg_namespace))",
+        " array(select s from unnest(%s::text[]) s"
+        " where s not in (select nspname from pg_catalog.pg_namespace))",
         (schemas,),
     ).fetchone()
     assert row is not None
@@ -61,6 +62,6 @@ def check_procrastinate(connection: Connection, applied: dict[str, str]) -> None
     if not applied and relation_exists(connection, "procrastinate", "procrastinate_jobs"):
         raise MigrationRefused(
             "schema procrastinate exists, but reaper did not make it: its ledger is missing",
-            "Rename it (alter schema procrastinate rename to procrastinate_old), or drop it if its jobs are done;"
-            " then migrate again.",
+            "Rename it (alter schema procrastinate rename to procrastinate_old), or drop it if its jobs are"
+            " done; then migrate again.",
         )

@@ -1,7 +1,7 @@
 """Procrastinate's schema, made from the migrations of the installed package.
 
-Forward only: the package has no way back, so rolling back leaves the schema alone. Its objects are unqualified, so the
-steps run with search_path = procrastinate, and as reaper_owner, who so becomes their owner.
+Forward only: the package has no way back, so rolling back leaves the schema alone. Its objects are
+unqualified, so the steps run with search_path = procrastinate, and as reaper_owner, who so becomes their owner.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from reaper.migrate.files import read_foreign
 from reaper.migrate.ledger import Ledger
-from reaper.migrate.roles import OWNER
 from reaper.migrate.steps import Chain
 
 SCHEMA = "procrastinate"
@@ -25,16 +24,17 @@ begin
     grant usage on all sequences in schema procrastinate to reaper_worker;
     for v_table in
         select c.oid::regclass from pg_catalog.pg_class c
-         where c.relnamespace = 'procrastinate'::regnamespace and c.relkind = 'r' and c.relname like 'procrastinate\\_%'
+         where c.relnamespace = 'procrastinate'::regnamespace and c.relkind = 'r'
+           and c.relname like 'procrastinate\\_%'
     loop
         execute format('grant select, insert, update, delete on %s to reaper_worker', v_table);
     end loop;
 end;
 $$;
-comment on schema procrastinate is 'The job queue; made and upgraded by reaper migrate, owned by reaper_owner.';
+comment on schema procrastinate is 'The job queue, made and upgraded by reaper migrate.';
 """
 
 
 def chain(folder: Path | None) -> Chain:
     """The package's migrations; an empty chain where they are left out."""
-    return Chain(Ledger(SCHEMA), read_foreign(folder) if folder else (), role=OWNER)
+    return Chain(Ledger(SCHEMA), read_foreign(folder) if folder else ())

@@ -16,8 +16,8 @@ from reaper.migrate.steps import LOCK_TIMEOUT
 
 _HEAD = f"""\
 -- What `reaper migrate` would run on this database, in this order. Nothing has been applied.
--- To run it by hand: psql -X -f this.sql, on a direct connection. `reaper migrate` also tries a step again when a lock
--- is not to be had, and holds an advisory lock against a second migrator.
+-- To run it by hand: psql -X -f this.sql, on a direct connection. `reaper migrate` also tries a step again when
+-- a lock is not to be had, and holds an advisory lock against a second migrator.
 \\set ON_ERROR_STOP on
 set application_name = '{APPLICATION_NAME}';
 set search_path = reaper;
@@ -63,7 +63,8 @@ def record(ledger: Ledger, migration: Migration) -> str:
     id_, hash_, sha = (sql.Literal(v).as_string() for v in (migration.id, migration.hash, migration.sha256))
     s = ledger.schema
     return (
-        f"insert into {s}._yoyo_migration values ({hash_}, {id_}, now() at time zone 'utc') on conflict do nothing;\n"
+        f"insert into {s}._yoyo_migration values ({hash_}, {id_}, now() at time zone 'utc')"
+        " on conflict do nothing;\n"
         f"insert into {s}.migration_files (id, sha256) values ({id_}, {sha}) on conflict do nothing;"
     )
 

@@ -109,7 +109,8 @@ def _grant_owner(connection: Connection, now: Standing, script: str) -> None:
     if not acts_as_owner(connection):
         raise MigrationRefused(
             f"{now.user!r} does not inherit the rights of {OWNER}",
-            f"Let a superuser run: alter role {sql.Identifier(now.user).as_string()} inherit; {grant_sql(now.user)};",
+            f"Let a superuser run: alter role {sql.Identifier(now.user).as_string()} inherit;"
+            f" {grant_sql(now.user)};",
         )
 
 

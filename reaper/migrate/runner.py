@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import psycopg
+from psycopg.errors import Diagnostic
 
 from reaper.db import Connection, translate
-from reaper.errors import DatabaseError, MigrationRefused, WouldLoseInformation
+from reaper.errors import DatabaseError, ReaperError, TableBusy
 from reaper.files import Source
 from reaper.migrate import code, leftovers, procrastinate, roles
 from reaper.migrate import plan as planning
@@ -59,26 +60,29 @@ class Report:
 class Runner:
     """One run of the migrator; each step that it has taken stays taken."""
 
-    def __init__(self, dsn: str, source: Source, patience: Patience, say: Say) -> None:
+    def __init__(self, dsn: str, source: Source, lock: MigrationLock, patience: Patience, say: Say) -> None:
         self._dsn = dsn
         self._source = source
+        self._lock = lock
         self._patience = patience
         self._say = say
         self.report = Report()
 
     def run(self, to: str | None) -> Report:
-        """Take the lock, look, and do what is to be done."""
-        with session(self._dsn) as watch:
-            self._lock = MigrationLock(watch)
-            self._lock.acquire(self._say)
-            with session(self._dsn, "reaper") as connection:
-                plan = planning.make(connection, self._source, to)
-                if plan.role_problem:
-                    raise plan.role_problem
-                self.report.warnings += plan.warnings
-                self._carry_out(connection, plan)
-                self._conclude(connection, plan, to)
+        """Look, and do what is to be done."""
+        with session(self._dsn, "reaper") as connection:
+            connection.add_notice_handler(self._hear)
+            plan = planning.make(connection, self._source, to)
+            if plan.role_problem:
+                raise plan.role_problem
+            self.report.warnings += plan.warnings
+            self._carry_out(connection, plan)
+            self._conclude(connection, plan, to)
         return self.report
+
+    def _hear(self, notice: Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING" and notice.message_primary:
+            self.report.warnings.append(notice.message_primary)
 
     def _carry_out(self, connection: Connection, plan: Plan) -> None:
         self._prepare(connection, plan)
@@ -132,6 +136,9 @@ class Runner:
             self._say(f"rolling back {migration.id}")
             try:
                 stepper.roll_back(migration)
+            except TableBusy:
+                self._restore_code(connection, plan)
+                raise
             except psycopg.Error as error:
                 self._restore_code(connection, plan)
                 raise _failed(migration, error, "rolled back") from error
@@ -185,9 +192,9 @@ class Runner:
             self.report.notes.append(f"now install the release whose last migration is {self.report.version}")
 
 
-def _failed(migration: Migration, error: psycopg.Error, done: str) -> DatabaseError | MigrationRefused:
+def _failed(migration: Migration, error: psycopg.Error, done: str) -> ReaperError:
     ours = translate(error)
     message = f"{migration.id} was not {done}: {ours.message}"
-    if isinstance(ours, WouldLoseInformation):
-        return WouldLoseInformation(message, ours.hint)
-    return DatabaseError(message, ours.hint, error.sqlstate)
+    if isinstance(ours, DatabaseError):
+        return type(ours)(message, ours.hint, error.sqlstate)
+    return type(ours)(message, ours.hint)

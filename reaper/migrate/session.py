@@ -17,10 +17,12 @@ _NO_TIMEOUTS = """
 
 
 @contextmanager
-def session(dsn: str, search_path: str = "pg_catalog") -> Iterator[Connection]:
+def session(dsn: str, search_path: str = "pg_catalog", read_only: bool = False) -> Iterator[Connection]:
     """An autocommit connection that is closed at the end of the block."""
     with connect(dsn, APPLICATION_NAME) as connection:
         connection.execute(_NO_TIMEOUTS)
         connection.execute("select set_config('search_path', %s, false)", (search_path,))
         connection.execute("set default_transaction_isolation = 'read committed'")
+        if read_only:
+            connection.execute("set default_transaction_read_only = on")
         yield connection

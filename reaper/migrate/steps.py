@@ -16,11 +16,10 @@ LOCK_TIMEOUT = "100ms"
 
 @dataclass(frozen=True)
 class Chain:
-    """Migrations that share a schema, a ledger and, where `role` is given, the role that makes their objects."""
+    """Migrations that share a schema and a ledger."""
 
     ledger: Ledger
     migrations: tuple[Migration, ...]
-    role: str | None = None
 
 
 @dataclass(frozen=True)
