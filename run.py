@@ -8,8 +8,8 @@
     setup   builds .venv and stops; the command is then .venv/bin/reaper
     else    any command of reaper, for example: python3 run.py status --json
 
-Needs Python 3.11 or newer and nothing else. The first run installs what requirements.lock names, the next ones
-start at once.
+Needs Python 3.11 or newer and nothing else. The first run installs what requirements.lock names, the next
+ones start at once.
 """
 # Old interpreters must be able to read this file far enough to be told that they are too old.
 
@@ -29,8 +29,8 @@ TOO_OLD = (
     "reaper needs Python {}.{} or newer; this is {}. Try python3.11, python3.12 or python3.13 run.py ..."
 )
 OFFLINE = """
-run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index, set
-PIP_INDEX_URL and UV_DEFAULT_INDEX to one that this machine can reach. The next run starts the set-up again."""
+run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index,
+set PIP_INDEX_URL to one that this machine can reach. The next run starts the set-up again."""
 
 
 def main(words):
@@ -82,7 +82,7 @@ class Environment:
         self.boot = root / ".boot"
         self.lock = root / "requirements.lock"
         self.stamp = self.venv / ".stamp"
-        # Stands there while packages are being installed: found at the start, it tells of an interrupted set-up.
+        # Stands there while packages are being installed: found at the start, it tells of an interruption.
         self.unfinished = self.venv / ".unfinished"
 
     def set_up(self):
@@ -116,13 +116,26 @@ class Environment:
         with contextlib.suppress(FileNotFoundError):
             self.stamp.unlink()
         self.remove_unusable()
-        installer = self.uv() or Pip(self)
-        installer.make_venv()
-        self.unfinished.touch()
-        installer.install()
+        self.install()
         self.stamp.write_text(self.fingerprint())
         self.unfinished.unlink()
         say("set up in {:.0f} s".format(time.monotonic() - began))
+
+    def install(self):
+        """With uv if that works, for example because it knows the way to the package index; else with pip."""
+        uv = self.uv()
+        if uv:
+            try:
+                return self.install_with(uv)
+            except subprocess.CalledProcessError:
+                say("uv did not succeed; trying pip, which takes a minute")
+        return self.install_with(Pip(self))
+
+    def install_with(self, installer):
+        """Make .venv and fill it."""
+        installer.make_venv()
+        self.unfinished.touch()
+        installer.install()
 
     def remove_unusable(self):
         """An interrupted set-up, or one for another Python, is not repaired but made again."""
@@ -156,7 +169,7 @@ class Environment:
         return program if works else None
 
     def install_uv(self):
-        """The uv of requirements.lock, put beside .venv: --target works where pip refuses all else (PEP 668)."""
+        """The uv of requirements.lock, in .boot: --target works where pip refuses all else (PEP 668)."""
         pinned = self.boot / "uv.txt"
         pinned.write_text(pin_of("uv", self.lock.read_text()))
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(self.boot), "--upgrade"]
