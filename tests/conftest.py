@@ -15,6 +15,8 @@ from pytest_postgresql import factories
 
 from reaper.embedded import Postgres
 
+pytest_plugins = ["tests.paste_fixtures"]
+
 
 class Connect(Protocol):
     """Opens one more connection to the test's database; it is closed after the test."""

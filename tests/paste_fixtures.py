@@ -1,0 +1,257 @@
+"""Words in which tests speak of pastes: make them, claim, drop and finish them, move the clock, ask what is left."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.rows import namedtuple_row
+
+Connection = psycopg.Connection[Any]
+Connect = Callable[..., Connection]
+
+MAKE = """
+with wanted as (
+    select case when %(count)s = 1 then %(code)s else %(code)s || lpad(i::text, 5, '0') end as short_code, i
+      from generate_series(1, %(count)s) as i
+), named as (
+    select w.short_code, coalesce(%(content)s, w.short_code) as content_hash from wanted w
+), stored as (
+    insert into content (content_hash, object_key, ref_count, size_bytes)
+    select n.content_hash, case when %(own_key)s then 'key of ' || n.content_hash end, count(*) * %(refs)s, %(size)s
+      from named n group by n.content_hash
+        on conflict (content_hash) do update set ref_count = content.ref_count + excluded.ref_count
+    returning content_hash
+)
+insert into pastes (short_code, content_hash, expires_at)
+select n.short_code, n.content_hash, reaper.clock() + %(expires)s::interval
+  from named n
+  join stored s on s.content_hash = n.content_hash
+"""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "broken_on_purpose: the test leaves check_invariants() with findings")
+
+
+class Pastes:
+    """Makes pastes as an application does, by plain SQL that counts its own references."""
+
+    def __init__(self, db: Connection) -> None:
+        self.db = db
+
+    def __call__(
+        self, code: str, content: str | None = "same", expires: str | None = "-1 hour", **more: Any
+    ) -> str:
+        """One paste; `ref=False` forgets the count, `own_key=False` leaves the object under its bare hash."""
+        self.many(code, 1, content, expires, **more)
+        return code
+
+    def many(
+        self,
+        code: str,
+        count: int,
+        content: str | None = None,
+        expires: str | None = "-1 hour",
+        *,
+        ref: bool = True,
+        own_key: bool = True,
+        size: int | None = 10,
+    ) -> None:
+        """Pastes code00001, code00002, …, each with its own content unless one is named."""
+        self.db.execute(
+            MAKE,
+            {
+                "code": code,
+                "count": count,
+                "content": content,
+                "own_key": own_key,
+                "refs": int(ref),
+                "size": size,
+                "expires": expires,
+            },
+        )
+
+
+class Worker:
+    """One name at one connection, that calls the functions as a worker process does."""
+
+    def __init__(self, connection: Connection, name: str = "worker-1") -> None:
+        self.connection = connection
+        self.name = name
+
+    def call(self, function: str, *arguments: Any) -> list[Any]:
+        places = ", ".join(["%s"] * len(arguments))
+        with self.connection.cursor(row_factory=namedtuple_row) as cursor:
+            return cursor.execute(f"select * from reaper.{function}({places})", arguments).fetchall()
+
+    def claim(self, limit: int = 1000) -> UUID:
+        """The batch of a claim that must find something."""
+        batch = self.try_claim(limit)
+        assert batch is not None, "nothing was due"
+        return batch
+
+    def try_claim(self, limit: int = 1000) -> UUID | None:
+        claimed = self.call("claim_expired", limit, self.name)
+        return claimed[0].batch_id if claimed else None
+
+    def drop(self, batch: UUID) -> list[Any]:
+        return self.call("drop_references", batch)
+
+    def finish(self, batch: UUID, failed: Sequence[dict[str, Any]] | None = ()) -> Any:
+        """The run's figures; without `failed` all side effects succeeded, with None none was tried."""
+        return self.call("finish_batch", batch, None if failed is None else json.dumps(list(failed)))[0]
+
+    def adopt(self) -> Any:
+        adopted = self.call("adopt_batch", self.name)
+        return adopted[0] if adopted else None
+
+    def heartbeat(self) -> None:
+        self.call("heartbeat", self.name)
+
+    def drain(self, limit: int = 1000) -> set[str]:
+        """Adopt, then claim, drop and finish until nothing is due; the object keys that were to be deleted."""
+        keys: set[str] = set()
+        while adopted := self.adopt():
+            keys |= set(adopted.object_keys)
+            self.finish(adopted.batch_id)
+        while batch := self.try_claim(limit):
+            keys |= {gone.object_key for gone in self.drop(batch)}
+            self.finish(batch)
+        return keys
+
+
+class Clock:
+    """Moves the time that reaper decides by."""
+
+    def __init__(self, db: Connection) -> None:
+        self.db = db
+
+    def advance(self, interval: str) -> None:
+        self.db.execute(
+            "update reaper.settings set clock_may_move = true, clock_offset = clock_offset + %s::interval",
+            [interval],
+        )
+
+
+@contextmanager
+def refused(sqlstate: str, message: str | None = None) -> Iterator[pytest.ExceptionInfo[psycopg.Error]]:
+    """Expects PostgreSQL to refuse with this SQLSTATE."""
+    with pytest.raises(psycopg.Error, match=message) as caught:
+        yield caught
+    assert caught.value.sqlstate == sqlstate, caught.value
+
+
+def column(db: Connection, query: str, *arguments: Any) -> list[Any]:
+    """The first column of every row."""
+    return [row[0] for row in db.execute(query, arguments)]
+
+
+def value(db: Connection, query: str, *arguments: Any) -> Any:
+    """The one value that the query returns; None when it has no row."""
+    row = db.execute(query, arguments).fetchone()
+    return row[0] if row else None
+
+
+def record(db: Connection, query: str, *arguments: Any) -> Any:
+    """The only row, with its columns as attributes."""
+    with db.cursor(row_factory=namedtuple_row) as cursor:
+        rows = cursor.execute(query, arguments).fetchall()
+    assert len(rows) == 1, rows
+    return rows[0]
+
+
+def codes(db: Connection) -> set[str]:
+    return set(column(db, "select short_code from pastes"))
+
+
+def marked(db: Connection) -> set[str]:
+    """The codes that somebody has claimed."""
+    return set(column(db, "select short_code from pastes where deletion_status = 'DELETION_IN_PROGRESS'"))
+
+
+def contents(db: Connection) -> set[str]:
+    return set(column(db, "select content_hash from content"))
+
+
+def refs(db: Connection, content: str) -> int | None:
+    """The ref_count of a content; None when it is gone."""
+    found: int | None = value(db, "select ref_count from content where content_hash = %s", content)
+    return found
+
+
+def batch_codes(db: Connection, batch: UUID) -> set[str]:
+    return set(column(db, "select unnest(short_codes) from reaper.batches where batch_id = %s", batch))
+
+
+def refusals(db: Connection) -> int:
+    """How many zombies were refused so far."""
+    return int(value(db, "select case when is_called then last_value else 0 end from reaper.refusals"))
+
+
+def findings(db: Connection) -> list[tuple[Any, ...]]:
+    return db.execute("select * from reaper.check_invariants()").fetchall()
+
+
+@pytest.fixture
+def invariants(
+    request: pytest.FixtureRequest, db: Connection, connect: Connect
+) -> Iterator[Callable[[], list[tuple[Any, ...]]]]:
+    """What check_invariants() finds now; after the test it must find nothing, unless that is the test's purpose."""
+    yield lambda: findings(db)
+    found = findings(connect())
+    if request.node.get_closest_marker("broken_on_purpose"):
+        assert found != [], "this test says that it breaks an invariant, and does not"
+    else:
+        assert found == []
+
+
+@pytest.fixture
+def paste(db: Connection, invariants: object) -> Pastes:
+    return Pastes(db)
+
+
+@pytest.fixture
+def clock(db: Connection) -> Clock:
+    return Clock(db)
+
+
+@pytest.fixture
+def worker(connect: Connect, invariants: object) -> Callable[[str], Worker]:
+    """Further workers, each with a connection of its own."""
+    return lambda name: Worker(connect(), name)
+
+
+@pytest.fixture
+def me(db: Connection, invariants: object) -> Worker:
+    """The worker at the test's own connection."""
+    return Worker(db)
+
+
+@pytest.fixture
+def claim(me: Worker) -> Callable[..., UUID]:
+    return me.claim
+
+
+@pytest.fixture
+def drop(me: Worker) -> Callable[[UUID], list[Any]]:
+    return me.drop
+
+
+@pytest.fixture
+def finish(me: Worker) -> Callable[..., Any]:
+    return me.finish
+
+
+@pytest.fixture
+def drain(me: Worker) -> Callable[..., set[str]]:
+    return me.drain
+
+
+@pytest.fixture
+def reset_stuck(me: Worker) -> Callable[..., Any]:
+    """The watchdog: reset_stuck() with its default age, or with the one given."""
+    return lambda *age: me.call("reset_stuck", *age)[0]
