@@ -1,5 +1,6 @@
 -- reset_strays: give back marked rows that no batch knows of, as a restored backup or a hand-written UPDATE leaves them.
 -- There is no index on the mark (it would cost every claim its HOT update), so due rows are walked in pages of expiry order.
+-- A mark without a time cannot be older than the row's expiry, so its age is counted from there.
 -- While a pass fits into one page it is made at each call; a pass over a large backlog is made once an hour.
 create or replace function reaper.reset_strays(p_older_than interval default '2 hours', p_page integer default 10000)
     returns integer
@@ -25,7 +26,7 @@ begin
 
     select count(*), max(page.expires_at), array_agg(page.short_code),
            array_agg(page.short_code) filter (where page.deletion_status = 'DELETION_IN_PROGRESS'
-                                                and page.deletion_initiated_at <= v_now - p_older_than)
+                                                and coalesce(page.deletion_initiated_at, page.expires_at) <= v_now - p_older_than)
       into v_seen, v_last, v_codes, v_strays
       from (select p.short_code, p.expires_at, p.deletion_status, p.deletion_initiated_at
               from public.pastes p
