@@ -18,8 +18,9 @@ begin
                    from jsonb_array_elements(p_failed) as r (failure)
                   where r.failure ? 'short_code') as f on f.short_code = c.short_code
      where p_failed is null or f.short_code is not null
+        -- Whoever tries the code at this moment may have been before the entry that is meant now: take the lease away.
         on conflict (short_code) do update
-       set last_error = excluded.last_error;
+       set last_error = excluded.last_error, lease = null;
     get diagnostics v_queued = row_count;
     return v_queued;
 end;

@@ -1,0 +1,243 @@
+"""A drain: claim → drop → side effects → finish, batch after batch, in several lanes side by side.
+
+PostgreSQL decides everything about rows; here only its decisions are carried out. A lane can be killed at any
+moment: what it held is written in its batch, and the watchdog and the next drain go on from there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from reaper.errors import ClaimLost, DatabaseError
+from reaper.model import START, Batch, Claim, Cursor, Failed, ObjectRef
+from reaper.ports import Cache, ClaimLock, ObjectStore
+from reaper.queries import Failures, code_failures, object_failures
+from reaper.session import TRANSIENT, Session
+from reaper.telemetry import Telemetry
+
+At = Callable[[str], None]
+OWED_AT_ONCE = 1000
+
+
+def nowhere(_: str) -> None:
+    """Told where a lane is, do nothing; tests stop or kill a process there."""
+
+
+@dataclass(frozen=True)
+class SideEffects:
+    """What is done outside PostgreSQL for a released batch; doing it twice does no harm."""
+
+    stores: Mapping[str, ObjectStore]
+    cache: Cache
+    telemetry: Telemetry
+    at: At = nowhere
+
+    def run(self, codes: Sequence[str], objects: Sequence[ObjectRef]) -> Failures:
+        """Drop cache entries and delete objects; returns what is not known to be gone."""
+        with self.telemetry.step("cache"):
+            stale = self.cache.forget(codes) if codes else {}
+        self.at("cache.after")
+        with self.telemetry.step("objects"):
+            left = self._delete(objects)
+        self.at("objects.after")
+        return code_failures(stale) + object_failures(objects, left)
+
+    def _delete(self, objects: Sequence[ObjectRef]) -> dict[tuple[str, str], Failed]:
+        failed: dict[tuple[str, str], Failed] = {}
+        for backend in sorted({o.backend for o in objects}):
+            keys = [o.object_key for o in objects if o.backend == backend]
+            store = self.stores.get(backend)
+            left = (
+                store.delete(keys)
+                if store
+                else dict.fromkeys(keys, Failed(f"backend {backend} is not configured"))
+            )
+            failed.update({(backend, key): why for key, why in left.items()})
+        return failed
+
+
+class Allowance:
+    """How many batches may still be claimed, over all lanes; without a limit, any number."""
+
+    def __init__(self, batches: int | None) -> None:
+        self._left = batches
+        self._guard = threading.Lock()
+
+    def take(self) -> bool:
+        """Whether one more may be claimed; it counts as claimed then."""
+        with self._guard:
+            if self._left is None:
+                return True
+            self._left -= 1
+            return self._left >= 0
+
+    def put_back(self) -> None:
+        """The claim found nothing."""
+        with self._guard:
+            if self._left is not None:
+                self._left += 1
+
+
+@dataclass
+class Holdings:
+    """The batches that this process knows to hold."""
+
+    batches: set[UUID] = field(default_factory=set)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, batch_id: UUID) -> None:
+        """We hold it now."""
+        with self.guard:
+            self.batches.add(batch_id)
+
+    def remove(self, batch_id: UUID) -> None:
+        """We are done with it, or it was taken from us."""
+        with self.guard:
+            self.batches.discard(batch_id)
+
+    def known(self) -> list[UUID]:
+        """All of them."""
+        with self.guard:
+            return list(self.batches)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One worker thread's way through the backlog."""
+
+    worker: str
+    session: Session
+    effects: SideEffects
+    lock: ClaimLock
+    telemetry: Telemetry
+    holdings: Holdings
+    stop: threading.Event
+    batch_size: int = 1000
+    allowance: Allowance = field(default_factory=lambda: Allowance(None))
+    at: At = nowhere
+
+    def run(self) -> None:
+        """Finish what others left, then drain until a claim from the start finds nothing."""
+        self.adopt()
+        self.retry_owed()
+        self.drain()
+
+    def adopt(self) -> int:
+        """Do the side effects of released batches that nobody holds; returns how many there were."""
+        adopted = 0
+        while not self.stop.is_set():
+            batch = self.session.call(lambda q: q.adopt_batch(self.worker))
+            if batch is None:
+                break
+            self.holdings.add(batch.batch_id)
+            self.at("adopt.after")
+            self._settle(batch)
+            adopted += 1
+        return adopted
+
+    def retry_owed(self) -> None:
+        """Try again what failed in earlier drains and is due."""
+        while not self.stop.is_set() and self._retry_objects():
+            pass
+        while not self.stop.is_set() and self._retry_codes():
+            pass
+
+    def _retry_objects(self) -> bool:
+        owed = self.session.call(lambda q: q.claim_cleanup(OWED_AT_ONCE))
+        if owed is None:
+            return False
+        failures = self.effects.run((), owed.objects)
+        self.session.call(lambda q: q.finish_cleanup(owed.lease, failures))
+        return True
+
+    def _retry_codes(self) -> bool:
+        owed = self.session.call(lambda q: q.claim_invalidations(OWED_AT_ONCE))
+        if owed is None:
+            return False
+        failures = self.effects.run(owed.short_codes, ())
+        self.session.call(lambda q: q.finish_invalidations(owed.lease, failures))
+        return True
+
+    def drain(self) -> None:
+        """Reap batch after batch; the side effects of one overlap with the claim of the next."""
+        cursor = START
+        settling: Future[None] | None = None
+        with ThreadPoolExecutor(1, "settle") as settler:
+            while not self.stop.is_set() and self.allowance.take():
+                claim = self._claim(cursor)
+                if claim is None:
+                    self.allowance.put_back()
+                    if self._is_drained(cursor):
+                        break
+                    cursor = START
+                    continue
+                cursor = claim.cursor
+                batch = self._drop(claim)
+                if settling is not None:
+                    settling.result()
+                settling = settler.submit(self._settle, batch) if batch else None
+            if settling is not None:
+                settling.result()
+
+    def _claim(self, cursor: Cursor) -> Claim | None:
+        with self.lock.hold(), self.telemetry.step("claim"):
+            claim = self.session.call(lambda q: q.claim_expired(self.batch_size, self.worker, cursor))
+        if claim is not None:
+            self.holdings.add(claim.batch_id)
+            self.at("claim.after")
+        return claim
+
+    def _is_drained(self, cursor: Cursor) -> bool:
+        """The end is where a claim from the start finds nothing, and no row was just set free by its user."""
+        return cursor == START and not self.session.call(lambda q: q.returned_ownerless())
+
+    def _drop(self, claim: Claim) -> Batch | None:
+        try:
+            with self.telemetry.step("drop"):
+                batch = self.session.call(lambda q: q.drop_references(claim.batch_id))
+        except ClaimLost:
+            self._lost(claim.batch_id)
+            return None
+        except DatabaseError as error:
+            if error.sqlstate not in TRANSIENT:
+                raise
+            self._give_back(claim.batch_id, error)
+            return None
+        self.at("drop.after")
+        return batch
+
+    def _give_back(self, batch_id: UUID, error: DatabaseError) -> None:
+        self.telemetry.given_back(batch_id, error)
+        self.session.call(lambda q: q.give_back(batch_id))
+        self.holdings.remove(batch_id)
+
+    def _settle(self, batch: Batch) -> None:
+        failures = self.effects.run(batch.short_codes, batch.objects)
+        self.at("finish.before")
+        try:
+            with self.telemetry.step("finish"):
+                figures = self.session.call(lambda q: q.finish_batch(batch.batch_id, failures))
+        except ClaimLost:
+            self._lost(batch.batch_id)
+            return
+        self.holdings.remove(batch.batch_id)
+        self.telemetry.finished(batch, figures)
+
+    def _lost(self, batch_id: UUID) -> None:
+        self.holdings.remove(batch_id)
+        self.telemetry.claim_lost(batch_id)
+
+
+def run_lanes(lanes: Sequence[Lane], stop: threading.Event) -> None:
+    """Run the lanes in threads until all have ended; the first error stops the others and is raised."""
+    with ThreadPoolExecutor(len(lanes), "lane") as pool:
+        running = [pool.submit(lane.run) for lane in lanes]
+        for future in running:
+            future.add_done_callback(lambda done: stop.set() if done.exception() else None)
+    for future in running:
+        future.result()
+

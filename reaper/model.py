@@ -1,0 +1,98 @@
+"""The shapes that travel between PostgreSQL and what is outside of it; the same names as in SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where the next claim begins; the time is PostgreSQL's own text, which also knows infinity."""
+
+    expires_at: str
+    short_code: str
+
+
+START = Cursor("-infinity", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Rows that are marked for us, as one batch."""
+
+    batch_id: UUID
+    claimed: int
+    last_expires_at: str
+    last_short_code: str
+
+    @property
+    def cursor(self) -> Cursor:
+        """The end of this claim, where the next one begins."""
+        return Cursor(self.last_expires_at, self.last_short_code)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """An object that nobody needs any more."""
+
+    content_hash: str
+    backend: str
+    object_key: str
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A released batch: what is still to be deleted outside PostgreSQL."""
+
+    batch_id: UUID
+    short_codes: tuple[str, ...]
+    objects: tuple[ObjectRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What became of one batch."""
+
+    rows_deleted: int = 0
+    rows_returned: int = 0
+    rows_blocked: int = 0
+    objects_deleted: int = 0
+    objects_failed: int = 0
+    bytes_freed: int = 0
+    invalidations_failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """What the watchdog took back."""
+
+    rows_reset: int
+    batches_reset: int
+    batches_orphaned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Objects or codes whose deletion failed before, leased to us for another try; the token fences."""
+
+    lease: UUID
+    objects: tuple[ObjectRef, ...] = ()
+    short_codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why an object was not deleted, and whether trying again can help."""
+
+    error: str
+    permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object as a listing of its backend shows it."""
+
+    key: str
+    size: int

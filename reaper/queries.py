@@ -1,0 +1,137 @@
+"""One typed method per SQL function: the only place that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from reaper.db import Connection, translated
+from reaper.model import Batch, Claim, Cursor, Failed, Figures, ObjectRef, Owed, Reset
+
+Failures = Sequence[dict[str, Any]]
+
+
+class Queries:
+    """reaper's SQL functions on one connection; may be shared by threads, which then wait for each other."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def claim_expired(self, limit: int, worker: str, cursor: Cursor) -> Claim | None:
+        """Mark the oldest due rows from the cursor on; None when there are none."""
+        return self._one(
+            Claim,
+            "select batch_id, claimed, last_expires_at::text, last_short_code"
+            "  from reaper.claim_expired(%s, %s, %s, %s)",
+            limit,
+            worker,
+            cursor.expires_at,
+            cursor.short_code,
+        )
+
+    def drop_references(self, batch_id: UUID) -> Batch:
+        """Release the rows and references of a batch; what is left to delete outside comes back."""
+        objects = self._rows(ObjectRef, "select * from reaper.drop_references(%s)", batch_id)
+        codes = self._value("select reaper.released_codes(%s)", batch_id)
+        return Batch(batch_id, tuple(codes), tuple(objects))
+
+    def finish_batch(self, batch_id: UUID, failures: Failures) -> Figures:
+        """Settle a batch; what failed goes to the queues."""
+        figures = self._one(
+            Figures, "select * from reaper.finish_batch(%s, %s)", batch_id, Jsonb(list(failures))
+        )
+        return figures or Figures()
+
+    def adopt_batch(self, worker: str) -> Batch | None:
+        """Take over the oldest released batch that nobody holds."""
+        row = self._first("select * from reaper.adopt_batch(%s)", worker)
+        if row is None:
+            return None
+        batch_id, codes, *columns = row
+        return Batch(
+            batch_id, tuple(codes), tuple(ObjectRef(*values) for values in zip(*columns, strict=True))
+        )
+
+    def give_back(self, batch_id: UUID) -> int:
+        """End a claim without deleting anything."""
+        return int(self._value("select reaper.give_back(%s)", batch_id))
+
+    def leave_unknown(self, worker: str, known: Sequence[UUID]) -> int:
+        """Let go of batches that we hold without knowing: the answer that named them was lost."""
+        return int(self._value("select reaper.leave_unknown(%s, %s)", worker, list(known)))
+
+    def returned_ownerless(self) -> bool:
+        """Give back rows that a drop had to leave to somebody else; whether there were any."""
+        return bool(self._value("select reaper.returned_ownerless()"))
+
+    def reset_stuck(self, older_than: timedelta) -> Reset:
+        """Take back what dead workers hold."""
+        reset = self._one(Reset, "select * from reaper.reset_stuck(%s)", older_than)
+        return reset or Reset(0, 0, 0)
+
+    def heartbeat(self, worker: str) -> None:
+        """Say that this worker lives."""
+        self._value("select reaper.heartbeat(%s)", worker)
+
+    def retire_worker(self, worker: str) -> None:
+        """Say that this worker has ended; what it still holds is free for others."""
+        self._value("select reaper.retire_worker(%s)", worker)
+
+    def claim_cleanup(self, limit: int) -> Owed | None:
+        """Lease objects whose deletion is due for another try."""
+        rows = self._all("select * from reaper.claim_cleanup(%s)", limit)
+        return Owed(rows[0][0], objects=tuple(ObjectRef(*row[1:]) for row in rows)) if rows else None
+
+    def finish_cleanup(self, lease: UUID, failures: Failures) -> int:
+        """Settle leased objects; returns how many are gone."""
+        return int(self._value("select reaper.finish_cleanup(%s, %s)", lease, Jsonb(list(failures))))
+
+    def claim_invalidations(self, limit: int) -> Owed | None:
+        """Lease codes whose cache entry is due for another try."""
+        rows = self._all("select * from reaper.claim_invalidations(%s)", limit)
+        return Owed(rows[0][0], short_codes=tuple(row[1] for row in rows)) if rows else None
+
+    def finish_invalidations(self, lease: UUID, failures: Failures) -> int:
+        """Settle leased codes; returns how many are gone."""
+        return int(self._value("select reaper.finish_invalidations(%s, %s)", lease, Jsonb(list(failures))))
+
+    def _one(self, shape: type[Any], statement: str, *values: Any) -> Any:
+        rows = self._rows(shape, statement, *values)
+        return rows[0] if rows else None
+
+    def _rows(self, shape: type[Any], statement: str, *values: Any) -> list[Any]:
+        with translated(), self._connection.cursor(row_factory=class_row(shape)) as cursor:
+            return cursor.execute(statement, values).fetchall()
+
+    def _all(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with translated():
+            return self._connection.execute(statement, values).fetchall()
+
+    def _first(self, statement: str, *values: Any) -> tuple[Any, ...] | None:
+        rows = self._all(statement, *values)
+        return rows[0] if rows else None
+
+    def _value(self, statement: str, *values: Any) -> Any:
+        row = self._first(statement, *values)
+        return row[0] if row else None
+
+
+def object_failures(
+    objects: Sequence[ObjectRef], failed: Mapping[tuple[str, str], Failed]
+) -> list[dict[str, Any]]:
+    """The objects that failed, as finish_batch and finish_cleanup take them."""
+    return [
+        {"backend": o.backend, "object_key": o.object_key, "error": why.error, "permanent": why.permanent}
+        for o in objects
+        if (why := failed.get((o.backend, o.object_key)))
+    ]
+
+
+def code_failures(failed: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The cache entries that failed, as finish_batch and finish_invalidations take them."""
+    return [{"short_code": code, "error": error} for code, error in failed.items()]

@@ -1,0 +1,176 @@
+"""The only place that words log events and metrics."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from uuid import UUID
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from reaper.errors import ReaperError
+from reaper.model import Batch, Figures, Reset
+
+STEPS = ("claim", "drop", "cache", "objects", "finish")
+
+
+class Telemetry:
+    """Counts, times and logs what happens; nothing depends on it."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry or CollectorRegistry()
+        self._log = structlog.get_logger("reaper")
+        self._guard = threading.Lock()
+        self._totals = Figures()
+        self._batches = 0
+        self._said: set[str] = set()
+        self._watchers: list[Callable[[Figures], None]] = []
+        self._figures = {
+            name: Counter(f"reaper_{name}_total", help_text, registry=self.registry)
+            for name, help_text in {
+                "rows_deleted": "Paste rows that are gone; one reference was released for each.",
+                "rows_returned": "Claimed rows that were given back alive.",
+                "rows_blocked": "Rows that PostgreSQL refused to delete.",
+                "objects_deleted": "Objects that are confirmed gone.",
+                "objects_failed": "Objects that went to the cleanup queue or the dead letters.",
+                "bytes_freed": "Bytes of objects that are confirmed gone.",
+                "invalidations_failed": "Cache entries that went to the queue of invalidations.",
+            }.items()
+        }
+        self._finished = Counter(
+            "reaper_batches_finished_total", "Batches that were settled.", registry=self.registry
+        )
+        self._lost = Counter(
+            "reaper_claims_lost_total",
+            "Batches that were lost to the watchdog (RP001).",
+            registry=self.registry,
+        )
+        self._reset = Counter(
+            "reaper_rows_reset_total", "Rows that the watchdog took back.", registry=self.registry
+        )
+        self._orphaned = Counter(
+            "reaper_batches_orphaned_total", "Released batches of silent workers.", registry=self.registry
+        )
+        self._degraded = Gauge(
+            "reaper_degraded",
+            "1 while this service is away and reaper goes on without it.",
+            ["service"],
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "reaper_step_seconds", "Time that each step of a batch takes.", ["step"], registry=self.registry
+        )
+
+    @property
+    def totals(self) -> Figures:
+        """What this process has done so far."""
+        with self._guard:
+            return self._totals
+
+    @property
+    def batches(self) -> int:
+        """How many batches this process has settled."""
+        with self._guard:
+            return self._batches
+
+    def watch(self, watcher: Callable[[Figures], None]) -> None:
+        """Call `watcher` with the figures of each finished batch."""
+        self._watchers.append(watcher)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time one step of a batch."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds.labels(name).observe(time.perf_counter() - began)
+
+    def finished(self, batch: Batch, figures: Figures) -> None:
+        """A batch is settled."""
+        with self._guard:
+            self._totals = Figures(
+                *(getattr(self._totals, f.name) + getattr(figures, f.name) for f in fields(Figures))
+            )
+            self._batches += 1
+        for name, counter in self._figures.items():
+            counter.inc(getattr(figures, name))
+        self._finished.inc()
+        self._log.debug(
+            "batch finished",
+            batch=str(batch.batch_id),
+            rows=figures.rows_deleted,
+            objects=figures.objects_deleted,
+            failed=figures.objects_failed,
+        )
+        for watcher in self._watchers:
+            watcher(replace(figures))
+
+    def claim_lost(self, batch_id: UUID) -> None:
+        """A batch was taken from us; nothing of it is lost."""
+        self._lost.inc()
+        self._log.warning("batch was taken back while we held it", batch=str(batch_id))
+
+    def given_back(self, batch_id: UUID, error: ReaperError) -> None:
+        """A batch was given back because its rows stayed locked."""
+        self._log.warning("batch given back", batch=str(batch_id), reason=error.message)
+
+    def silent(self, error: ReaperError) -> None:
+        """A heartbeat did not get through."""
+        self._log.warning("heartbeat failed", reason=error.message)
+
+    def reset(self, reset: Reset) -> None:
+        """The watchdog has looked."""
+        self._reset.inc(reset.rows_reset)
+        self._orphaned.inc(reset.batches_orphaned)
+        if reset.rows_reset or reset.batches_orphaned:
+            self._log.warning(
+                "took back what dead workers held",
+                rows=reset.rows_reset,
+                batches=reset.batches_reset,
+                orphaned=reset.batches_orphaned,
+            )
+
+    def degraded(self, service: str, reason: str) -> None:
+        """A service is away; said once until it is back."""
+        self._degraded.labels(service).set(1)
+        with self._guard:
+            if service in self._said:
+                return
+            self._said.add(service)
+        self._log.warning(f"{service} is away, going on without it", reason=reason)
+
+    def recovered(self, service: str) -> None:
+        """The service answers again."""
+        self._degraded.labels(service).set(0)
+        with self._guard:
+            if service not in self._said:
+                return
+            self._said.discard(service)
+        self._log.info(f"{service} is back")
+
+
+def configure_logging(verbose: bool, as_json: bool) -> None:
+    """Log to stderr: readable lines for a person, JSON for a machine."""
+    level = logging.DEBUG if verbose else logging.INFO
+    renderer = (
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

@@ -1,0 +1,27 @@
+-- finish_invalidations: settle a lease of cache entries. They are never given up: a cache that is back is a cache that can serve them.
+create or replace function reaper.finish_invalidations(p_lease uuid, p_failed jsonb)
+    returns integer
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+declare
+    v_now   timestamptz := reaper.clock();
+    v_gone  integer;
+begin
+    update reaper.invalidations i
+       set lease        = null,
+           attempts     = i.attempts + 1,
+           last_error   = left(f.failure ->> 'error', 1000),
+           next_attempt = v_now + least(reaper.retry_pause(i.attempts + 1), interval '10 minutes')
+      from jsonb_array_elements(p_failed) as f (failure)
+     where i.lease = p_lease and i.short_code = f.failure ->> 'short_code';
+
+    delete from reaper.invalidations i where i.lease = p_lease;
+    get diagnostics v_gone = row_count;
+    return v_gone;
+end;
+$$;
+comment on function reaper.finish_invalidations(uuid, jsonb) is
+    'Settles the codes of a lease: [] = all entries are gone, else the failures as finish_batch takes them. Returns how many are gone.';
+revoke all on function reaper.finish_invalidations(uuid, jsonb) from public;
+grant execute on function reaper.finish_invalidations(uuid, jsonb) to reaper_worker, reaper_ops;

@@ -1,0 +1,14 @@
+-- count_due: how many pastes are due and not claimed yet.
+create or replace function reaper.count_due()
+    returns bigint
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    select count(*)
+      from public.pastes p
+     where p.expires_at <= reaper.clock() and p.deletion_status = 'NOT_EXPIRED';
+$$;
+comment on function reaper.count_due() is
+    'How many pastes are due and not claimed yet.';
+revoke all on function reaper.count_due() from public;
+grant execute on function reaper.count_due() to reaper_worker, reaper_ops, reaper_ro;

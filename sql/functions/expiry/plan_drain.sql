@@ -1,0 +1,37 @@
+-- plan_drain: what a drain would do now. Content is freed only where every paste that names it is due: bytes after dedup.
+create or replace function reaper.plan_drain()
+    returns table (
+        rows_due bigint, rows_blocked bigint, oldest_due timestamptz,
+        objects_freed bigint, bytes_freed bigint, objects_kept bigint, rows_per_second numeric
+    )
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    with due as (
+        select p.content_hash, count(*) as refs, min(p.expires_at) as oldest
+          from public.pastes p
+         where p.expires_at <= reaper.clock()
+         group by p.content_hash
+    ), judged as (
+        select d.refs, d.oldest, c.size_bytes,
+               not exists (select from public.pastes p
+                            where p.content_hash = d.content_hash
+                              and (p.expires_at is null or p.expires_at > reaper.clock())) as freed
+          from due d
+          left join public.content c on c.content_hash = d.content_hash
+    )
+    select coalesce(sum(j.refs), 0)::bigint,
+           (select count(*) from reaper.blocked b where b.next_attempt > reaper.clock()),
+           min(j.oldest),
+           count(*) filter (where j.freed),
+           coalesce(sum(j.size_bytes) filter (where j.freed), 0)::bigint,
+           count(*) filter (where not j.freed),
+           (select sum(r.rows_deleted) / nullif(extract(epoch from max(r.finished_at) - min(r.claimed_at)), 0)
+              from (select * from reaper.runs r order by r.run_id desc limit 100) as r)
+      from judged j;
+$$;
+comment on function reaper.plan_drain() is
+    'What a drain would do now: due rows, the objects and bytes that would really go, contents that stay because a live paste names them, '
+    'and the speed of the last batches. Reads, changes nothing.';
+revoke all on function reaper.plan_drain() from public;
+grant execute on function reaper.plan_drain() to reaper_ops, reaper_ro, reaper_worker;

@@ -1,0 +1,15 @@
+-- retire_worker: a worker ends in good order; what it still holds goes to others at once instead of after a minute of silence.
+create or replace function reaper.retire_worker(p_worker text)
+    returns integer
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+begin
+    delete from reaper.workers w where w.worker = p_worker;
+    return reaper.leave_unknown(p_worker, '{}');
+end;
+$$;
+comment on function reaper.retire_worker(text) is
+    'Removes the worker''s heartbeat and lets go of all its batches. Returns how many it still held.';
+revoke all on function reaper.retire_worker(text) from public;
+grant execute on function reaper.retire_worker(text) to reaper_worker, reaper_ops;
