@@ -16,8 +16,8 @@ from reaper.migrate.steps import LOCK_TIMEOUT
 
 _HEAD = f"""\
 -- What `reaper migrate` would run on this database, in this order. Nothing has been applied.
--- To run it by hand: psql -X -f this.sql, on a direct connection. `reaper migrate` also tries a step again when
--- a lock is not to be had, and holds an advisory lock against a second migrator.
+-- To run it by hand: psql -X -f this.sql, on a direct connection. `reaper migrate` also tries a step again
+-- when a lock is not to be had, and holds an advisory lock against a second migrator.
 \\set ON_ERROR_STOP on
 set application_name = '{APPLICATION_NAME}';
 set search_path = reaper;

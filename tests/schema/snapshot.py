@@ -10,7 +10,7 @@ _QUERIES: tuple[LiteralString, ...] = (
     """select 'relation', c.oid::regclass, c.relkind, pg_get_userbyid(c.relowner),
               (select array_agg(a::text order by a::text) from unnest(c.relacl) a), c.reloptions,
               obj_description(c.oid, 'pg_class')
-         from pg_class c where c.relnamespace = any (%(schemas)s::text[]::regnamespace[])""",
+         from pg_class c where c.relnamespace = any (%(oids)s)""",
     """select 'column', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
               coll.collname, pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated, a.attstorage,
               (select array_agg(x::text order by x::text) from unnest(a.attacl) x),
@@ -18,30 +18,31 @@ _QUERIES: tuple[LiteralString, ...] = (
          from pg_attribute a join pg_class c on c.oid = a.attrelid
          left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
          left join pg_collation coll on coll.oid = a.attcollation
-        where c.relnamespace = any (%(schemas)s::text[]::regnamespace[]) and a.attnum > 0 and not a.attisdropped""",
+        where c.relnamespace = any (%(oids)s) and a.attnum > 0 and not a.attisdropped""",
     """select 'index', pg_get_indexdef(i.indexrelid), i.indisvalid, i.indisunique, i.indisprimary
          from pg_index i join pg_class c on c.oid = i.indrelid
-        where c.relnamespace = any (%(schemas)s::text[]::regnamespace[])""",
+        where c.relnamespace = any (%(oids)s)""",
     """select 'constraint', k.conname, k.conrelid::regclass, pg_get_constraintdef(k.oid), k.convalidated,
               obj_description(k.oid, 'pg_constraint')
-         from pg_constraint k where k.connamespace = any (%(schemas)s::text[]::regnamespace[])""",
+         from pg_constraint k where k.connamespace = any (%(oids)s)""",
     """select 'function', p.oid::regprocedure, pg_get_userbyid(p.proowner), pg_get_functiondef(p.oid),
               (select array_agg(a::text order by a::text) from unnest(p.proacl) a),
               obj_description(p.oid, 'pg_proc')
-         from pg_proc p where p.pronamespace = any (%(schemas)s::text[]::regnamespace[]) and p.prokind <> 'a'""",
+         from pg_proc p where p.pronamespace = any (%(oids)s) and p.prokind <> 'a'""",
     """select 'trigger', pg_get_triggerdef(t.oid), t.tgenabled, obj_description(t.oid, 'pg_trigger')
          from pg_trigger t join pg_class c on c.oid = t.tgrelid
-        where c.relnamespace = any (%(schemas)s::text[]::regnamespace[]) and not t.tgisinternal""",
+        where c.relnamespace = any (%(oids)s) and not t.tgisinternal""",
     """select 'view', c.oid::regclass, pg_get_viewdef(c.oid) from pg_class c
-        where c.relnamespace = any (%(schemas)s::text[]::regnamespace[]) and c.relkind in ('v', 'm')""",
-    """select 'type', t.oid::regtype, t.typtype, pg_get_userbyid(t.typowner), obj_description(t.oid, 'pg_type'),
-              (select array_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)
-         from pg_type t where t.typnamespace = any (%(schemas)s::text[]::regnamespace[])""",
+        where c.relnamespace = any (%(oids)s) and c.relkind in ('v', 'm')""",
+    """select 'type', t.oid::regtype, t.typtype, pg_get_userbyid(t.typowner),
+              obj_description(t.oid, 'pg_type'),
+              array(select e.enumlabel from pg_enum e where e.enumtypid = t.oid order by e.enumsortorder)
+         from pg_type t where t.typnamespace = any (%(oids)s)""",
     """select 'schema', n.nspname, pg_get_userbyid(n.nspowner),
               (select array_agg(a::text order by a::text) from unnest(n.nspacl) a),
               obj_description(n.oid, 'pg_namespace')
          from pg_namespace n where n.nspname = any (%(schemas)s)""",
-    """select 'sequence', s.schemaname, s.sequencename, s.data_type, s.start_value, s.increment_by, s.cache_size
+    """select 'sequence', s.schemaname, s.sequencename, s.data_type, s.start_value, s.increment_by
          from pg_sequences s where s.schemaname = any (%(schemas)s)""",
 )
 
@@ -50,5 +51,8 @@ def catalogue(dsn: str, *schemas: str) -> list[str]:
     """One line per object; columns come by name, not by number, which a dropped column shifts."""
     with admin(dsn) as connection:
         connection.execute("set search_path = pg_catalog")
-        rows = [row for query in _QUERIES for row in connection.execute(query, {"schemas": list(schemas)})]
+        query = "select oid from pg_namespace where nspname = any (%s)"
+        oids = [row[0] for row in connection.execute(query, (list(schemas),))]
+        values = {"schemas": list(schemas), "oids": oids}
+        rows = [row for query in _QUERIES for row in connection.execute(query, values)]
     return sorted(" | ".join(str(value) for value in row) for row in rows)

@@ -22,9 +22,17 @@ from reaper.errors import BadMigration, MigrationRefused, SchemaTooOld
 from reaper.migrate import check_schema, migrate, schema_version
 from tests.schema.workshop import Workshop, admin, column, one, tables, wait_until
 
-MIGRATE = "import sys; from pathlib import Path; from reaper.files import Source; from reaper.migrate import migrate; "
-MIGRATE += "migrate(sys.argv[1], source=Source(Path(sys.argv[2]), Path(sys.argv[3])), patience=30)"
-WAITING = "select exists (select from pg_stat_activity where application_name = 'reaper:migrate' and wait_event_type = 'Lock')"
+MIGRATE = """
+import sys
+from pathlib import Path
+from reaper.files import Source
+from reaper.migrate import migrate
+migrate(sys.argv[1], source=Source(Path(sys.argv[2]), Path(sys.argv[3])), patience=30)
+"""
+WAITING = """
+    select exists (select from pg_stat_activity
+                    where application_name = 'reaper:migrate' and wait_event_type = 'Lock')
+"""
 
 
 @pytest.fixture
@@ -240,8 +248,10 @@ def test_tables_that_cannot_be_adopted_are_all_named_and_nothing_is_changed(
     empty_db_dsn: str, workshop: Workshop
 ) -> None:
     workshop.tables("a")
-    rows = "values ('refuse', 'public.pastes', 'is a view', 'Use a table.'), ('refuse', 'x', 'is odd', 'Mend it.')"
-    workshop.code("checks/adoptable.sql", rows)
+    findings = (
+        "('refuse', 'public.pastes', 'is a view', 'Use a table.'), ('refuse', 'x', 'is odd', 'Mend it.')"
+    )
+    workshop.code("checks/adoptable.sql", f"values {findings}")
     with pytest.raises(MigrationRefused) as caught:
         migrate(empty_db_dsn, source=workshop.source)
     assert "public.pastes: is a view" in caught.value.message
