@@ -17,34 +17,36 @@ as $$
 #variable_conflict use_column
 declare
     v_now      timestamptz := reaper.clock();
-    v_blocked  text[]      := array(select b.short_code from reaper.blocked b where b.next_attempt > v_now);
+    v_blocked  text[];
     v_codes    text[];
+    v_marked   text[];
     v_last     timestamptz;
 begin
     perform reaper.require_claim_arguments(p_limit, p_worker);
 
-    select array_agg(due.short_code), max(due.expires_at)
-      into v_codes, v_last
-      from (select p.short_code, p.expires_at
-              from public.pastes p
-             where p.expires_at <= v_now
-               and (p.expires_at, p.short_code) >= (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
-               and p.deletion_status = 'NOT_EXPIRED'
-               and p.short_code <> all (v_blocked)
-             order by p.expires_at, p.short_code
-             limit p_limit
-               for update skip locked) as due;
-    if v_codes is null then
-        return;
-    end if;
-
-    update public.pastes p
-       set deletion_status = 'DELETION_IN_PROGRESS', deletion_initiated_at = v_now
-     where p.short_code = any (v_codes);
+    loop
+        v_blocked := array(select b.short_code from reaper.blocked b where b.next_attempt > v_now);
+        select array_agg(due.short_code), max(due.expires_at)
+          into v_codes, v_last
+          from (select p.short_code, p.expires_at
+                  from public.pastes p
+                 where p.expires_at <= v_now
+                   and (p.expires_at, p.short_code) >= (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
+                   and p.deletion_status = 'NOT_EXPIRED'
+                   and p.short_code <> all (v_blocked)
+                 order by p.expires_at, p.short_code
+                 limit p_limit
+                   for update skip locked) as due;
+        if v_codes is null then
+            return;
+        end if;
+        v_marked := reaper.mark_or_block(v_codes, v_now);
+        exit when v_marked <> '{}';
+    end loop;
 
     return query
         insert into reaper.batches as b (batch_id, worker, short_codes, rows_claimed, claimed_at, held_since)
-        values (gen_random_uuid(), p_worker, v_codes, cardinality(v_codes), v_now, v_now)
+        values (gen_random_uuid(), p_worker, v_marked, cardinality(v_marked), v_now, v_now)
         returning b.batch_id, b.rows_claimed, v_last, v_codes[cardinality(v_codes)];
 end;
 $$;

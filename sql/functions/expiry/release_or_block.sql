@@ -35,7 +35,7 @@ begin
     exception when others then
         v_state := sqlstate;
         v_message := sqlerrm;
-        if v_state ~ '^(08|40|53|55|57|58|XX)' or v_state = '42501' then
+        if reaper.is_transient(v_state) then
             raise;
         end if;
     end;
