@@ -18,7 +18,7 @@ begin
 
     if v_batch.state = 'CLAIMED' then
         -- An S3 deletion follows this commit: it must be on disk, and on the synchronous standby, before anybody acts on it.
-        if current_setting('synchronous_commit') = 'off' then
+        if current_setting('synchronous_commit') in ('off', 'local') then
             perform set_config('synchronous_commit', 'on', true);
         end if;
         select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now);
