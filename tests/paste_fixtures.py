@@ -1,4 +1,4 @@
-"""Words in which tests speak of pastes: make them, claim, drop and finish them, move the clock, ask what is left."""
+"""Words in which tests speak of pastes: make, claim, drop, finish them, move the clock, see what is left."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,8 @@ with wanted as (
     select w.short_code, coalesce(%(content)s, w.short_code) as content_hash from wanted w
 ), stored as (
     insert into content (content_hash, object_key, ref_count, size_bytes)
-    select n.content_hash, case when %(own_key)s then 'key of ' || n.content_hash end, count(*) * %(refs)s, %(size)s
+    select n.content_hash, case when %(own_key)s then 'key of ' || n.content_hash end,
+           count(*) * %(refs)s, %(size)s
       from named n group by n.content_hash
         on conflict (content_hash) do update set ref_count = content.ref_count + excluded.ref_count
     returning content_hash
@@ -30,6 +31,12 @@ insert into pastes (short_code, content_hash, expires_at)
 select n.short_code, n.content_hash, reaper.clock() + %(expires)s::interval
   from named n
   join stored s on s.content_hash = n.content_hash
+"""
+
+STOPPED = """
+create or replace function reaper.clock() returns timestamptz language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$ select timestamptz '{}' + (select s.clock_offset from reaper.settings s) $$
 """
 
 
@@ -113,7 +120,7 @@ class Worker:
         self.call("heartbeat", self.name)
 
     def drain(self, limit: int = 1000) -> set[str]:
-        """Adopt, then claim, drop and finish until nothing is due; the object keys that were to be deleted."""
+        """Adopt, then claim, drop and finish until nothing is due; the object keys to be deleted."""
         keys: set[str] = set()
         while adopted := self.adopt():
             keys |= set(adopted.object_keys)
@@ -135,6 +142,11 @@ class Clock:
             "update reaper.settings set clock_may_move = true, clock_offset = clock_offset + %s::interval",
             [interval],
         )
+
+    def stop(self) -> None:
+        """From here on it is always the same instant, to the microsecond."""
+        now = value(self.db, "select reaper.clock() - clock_offset from reaper.settings")
+        self.db.execute(STOPPED.format(now.isoformat()))
 
 
 @contextmanager
@@ -197,11 +209,9 @@ def findings(db: Connection) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def invariants(
-    request: pytest.FixtureRequest, db: Connection, connect: Connect
-) -> Iterator[Callable[[], list[tuple[Any, ...]]]]:
-    """What check_invariants() finds now; after the test it must find nothing, unless that is the test's purpose."""
-    yield lambda: findings(db)
+def checked_db(request: pytest.FixtureRequest, db: Connection, connect: Connect) -> Iterator[Connection]:
+    """A database in which check_invariants() must find nothing after the test, unless it says otherwise."""
+    yield db
     found = findings(connect())
     if request.node.get_closest_marker("broken_on_purpose"):
         assert found != [], "this test says that it breaks an invariant, and does not"
@@ -210,8 +220,14 @@ def invariants(
 
 
 @pytest.fixture
-def paste(db: Connection, invariants: object) -> Pastes:
-    return Pastes(db)
+def invariants(checked_db: Connection) -> Callable[[], list[tuple[Any, ...]]]:
+    """What check_invariants() finds now."""
+    return lambda: findings(checked_db)
+
+
+@pytest.fixture
+def paste(checked_db: Connection) -> Pastes:
+    return Pastes(checked_db)
 
 
 @pytest.fixture
@@ -220,15 +236,15 @@ def clock(db: Connection) -> Clock:
 
 
 @pytest.fixture
-def worker(connect: Connect, invariants: object) -> Callable[[str], Worker]:
+def worker(checked_db: Connection, connect: Connect) -> Callable[[str], Worker]:
     """Further workers, each with a connection of its own."""
-    return lambda name: Worker(connect(), name)
+    return lambda name: Worker(connect(dbname=checked_db.info.dbname), name)
 
 
 @pytest.fixture
-def me(db: Connection, invariants: object) -> Worker:
+def me(checked_db: Connection) -> Worker:
     """The worker at the test's own connection."""
-    return Worker(db)
+    return Worker(checked_db)
 
 
 @pytest.fixture

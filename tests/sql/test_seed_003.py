@@ -98,7 +98,7 @@ def test_a_worker_that_crashes_halfway_leaves_only_the_rest_of_its_rows(
     assert len(drain()) == 600
 
 
-def test_a_healthy_worker_is_left_alone_by_the_watchdog(db, paste, worker, reset_stuck):
+def test_a_healthy_worker_is_left_alone_by_the_watchdog(paste, worker, reset_stuck):
     paste.many("p", 3)
     alive = worker("alive")
     batch = alive.claim()
