@@ -11,9 +11,14 @@ begin
             message = format('the deletion of object %s is pending', new.content_hash),
             hint    = 'Store the content under a new object_key (reaper.begin_put gives one), or try again when the deletion is done.';
     end if;
+    -- A snapshot from before the retirement does not show it, the unique index does: then PostgreSQL raises 40001 here.
+    if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+        insert into reaper.retired_keys (object_key, retired_at) values (new.content_hash, now()) on conflict do nothing;
+        delete from reaper.retired_keys k where k.object_key = new.content_hash;
+    end if;
     return null;
 end;
 $$;
 comment on function reaper.refuse_retired_key() is
-    'Trigger on content: raises RP004 while the name of the new row''s object stands in reaper.retired_keys.';
+    'Trigger on content: raises RP004 (or 40001, where the snapshot is older) while the name of the new row''s object stands in reaper.retired_keys.';
 revoke all on function reaper.refuse_retired_key() from public;

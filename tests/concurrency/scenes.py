@@ -1,0 +1,222 @@
+"""What the interleavings of reaper share: start states, steps, and what must be true in between and at the end."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg.rows import tuple_row
+
+from .actors import Connection, Memory, Step
+from .explorer import Actor, Exploration, Run, explore
+from .stage import Connect
+
+Judge = Callable[[Connection, Run], Iterable[str]]
+
+# Who deleted what is written down, so that releases and deletions can be compared; a wait may take as long as it takes.
+STAGE = """
+    create table public.deleted_pastes (short_code text not null, by_reaper boolean not null);
+    create table public.deleted_content (content_hash text not null);
+    create function public.log_paste() returns trigger language plpgsql as $$
+    begin
+        insert into public.deleted_pastes values (old.short_code, current_user = 'reaper_owner');
+        return null;
+    end $$;
+    create function public.log_content() returns trigger language plpgsql as $$
+    begin
+        insert into public.deleted_content values (old.content_hash);
+        return null;
+    end $$;
+    create trigger log after delete on public.pastes for each row execute function public.log_paste();
+    create trigger log after delete on public.content for each row execute function public.log_content();
+    grant insert on public.deleted_pastes, public.deleted_content to reaper_owner;
+    alter function reaper.drop_references(uuid) set lock_timeout = 0;
+    alter function reaper.finish_batch(uuid, jsonb) set lock_timeout = 0;
+    alter function reaper.reset_stuck(interval) set lock_timeout = 0;
+    update reaper.settings set clock_may_move = true;
+"""
+CLEAN = """
+    update reaper.settings set clock_offset = '0' where clock_offset <> '0';
+    update reaper.stray_scan set after = '-infinity', after_code = '', rest_until = '-infinity';
+    delete from public.pastes;
+    delete from public.content;
+    delete from reaper.batches;
+    delete from reaper.workers;
+    delete from reaper.blocked;
+    delete from reaper.cleanup_queue;
+    delete from reaper.cleanup_dlq;
+    delete from reaper.invalidations;
+    delete from reaper.retired_keys;
+    delete from reaper.runs;
+    delete from reaper.drift;
+    delete from public.deleted_pastes;
+    delete from public.deleted_content;
+"""
+VIOLATIONS = """
+    select format('%s: %s (%s)', invariant, subject, detail) from reaper.check_invariants()
+    union all
+    select format('ref_count of %s is %s', content_hash, ref_count) from public.content where ref_count < 0
+    union all
+    select format('%s rows were deleted, %s releases are written down', deleted, released)
+      from (select (select count(*) from public.deleted_pastes where by_reaper) as deleted,
+                   (select coalesce(sum(cardinality(short_codes)), 0) from reaper.batches where state = 'RELEASED')
+                 + (select coalesce(sum(rows_deleted), 0) from reaper.runs) as released) as c
+     where deleted <> released
+    union all
+    select format('%s contents died, %s of their objects are owed or gone', died, known)
+      from (select (select count(*) from public.deleted_content) as died,
+                   (select coalesce(sum(cardinality(object_keys)), 0) from reaper.batches)
+                 + (select coalesce(sum(objects_deleted + objects_failed), 0) from reaper.runs) as known) as c
+     where died <> known
+    union all
+    select format('%s is blocked: %s', short_code, message) from reaper.blocked
+"""
+LEFT = """
+    select format('%s is due and still there', short_code) from public.pastes where expires_at <= reaper.clock()
+    union all
+    select format('batch %s is still %s', batch_id, state) from reaper.batches
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """A start state: due pastes in order of expiry, live ones, and batches of so many rows, claimed in turn."""
+
+    due: Mapping[str, str] = field(default_factory=dict)
+    live: Mapping[str, str] = field(default_factory=dict)
+    claimed: Mapping[str, int] = field(default_factory=dict)
+    released: tuple[str, ...] = ()
+    orphaned: bool = False
+    legacy: bool = False
+    later: str = "0"
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def reset(self, conn: Connection) -> dict[str, Any]:
+        """Make it so; the batches' tokens are known by the batches' names."""
+        conn.execute(CLEAN)
+        self._fill(conn)
+        memory = {name: self._claim(conn, name, size) for name, size in self.claimed.items()}
+        for name in self.released:
+            conn.execute("select reaper.drop_references(%s)", [memory[name]])
+        if self.orphaned:
+            conn.execute("update reaper.batches set worker = null where state = 'RELEASED'")
+        conn.execute("update reaper.settings set clock_offset = %s::interval", [self.later])
+        return memory
+
+    def _fill(self, conn: Connection) -> None:
+        pastes = [(code, of, True) for code, of in self.due.items()]
+        pastes += [(code, of, False) for code, of in self.live.items()]
+        codes, hashes, due = (list(column) for column in zip(*pastes, strict=True))
+        refs = {of: self.counts.get(of, hashes.count(of)) for of in hashes}
+        conn.execute(
+            "insert into public.content (content_hash, object_key, ref_count, size_bytes)"
+            " select h, case when %s then null else h || '/first' end, r, 10"
+            " from unnest(%s::text[], %s::bigint[]) as c (h, r)",
+            [self.legacy, list(refs), list(refs.values())],
+        )
+        conn.execute(
+            "insert into public.pastes (short_code, content_hash, expires_at)"
+            " select code, of, case when due then now() - interval '1 hour' + n * interval '1 second'"
+            " else now() + interval '1 year' end"
+            " from unnest(%s::text[], %s::text[], %s::bool[]) with ordinality as p (code, of, due, n)",
+            [codes, hashes, due],
+        )
+
+    def _claim(self, conn: Connection, name: str, size: int) -> Any:
+        cursor = conn.cursor(row_factory=tuple_row)
+        row = cursor.execute("select batch_id from reaper.claim_expired(%s, %s)", [size, name]).fetchone()
+        assert row is not None
+        return row[0]
+
+
+class Stage:
+    """A database whose deletions are logged and whose clock can be moved, and a count of what was explored in it."""
+
+    def __init__(self, conn: Connection, connect: Connect, note: Callable[[str, object], None]) -> None:
+        conn.execute(STAGE)
+        self.conn, self.connect, self._note = conn, connect, note
+
+    def explored(self, result: Exploration) -> int:
+        """The number of schedules, which is also reported."""
+        self._note("schedules", len(result.runs))
+        print(f"{len(result.runs)} schedules")
+        return len(result.runs)
+
+
+def interleave(
+    stage: Stage, world: World, actors: Mapping[str, Actor], judge: Judge = lambda _conn, _run: ()
+) -> Exploration:
+    """Run every order; the invariants hold after each step, and in the end all settles."""
+
+    def at_end(conn: Connection, run: Run) -> list[str]:
+        return [*settle(conn), *judge(conn, run)]
+
+    return explore(stage.connect, actors, reset=world.reset, check=violations, at_end=at_end)
+
+
+def violations(conn: Connection) -> list[str]:
+    """All that must never be true of committed state."""
+    return values(conn, VIOLATIONS)
+
+
+def settle(conn: Connection) -> list[str]:
+    """Do what a watchdog, a drain and an adopter would do; tell what is left or wrong then."""
+    conn.execute("select reaper.reset_stuck('0')")
+    conn.execute("call reaper.drain()")
+    while ids := values(conn, "select batch_id from reaper.adopt_batch('settler')"):
+        conn.execute("select reaper.finish_batch(%s, '[]')", ids)
+    return values(conn, LEFT) + violations(conn)
+
+
+def values(conn: Connection, query: str, *params: object) -> list[Any]:
+    """The first column of a query."""
+    return [row[0] for row in conn.cursor(row_factory=tuple_row).execute(query, params or None)]
+
+
+def codes(conn: Connection) -> set[str]:
+    """The pastes that are there."""
+    return set(values(conn, "select short_code from public.pastes"))
+
+
+def begin(text: str, *params: object) -> Step:
+    """Begin a transaction with this statement; params in `%(name)s` form come from the memory."""
+
+    def execute(conn: Connection, memory: Memory) -> Any:
+        conn.execute("begin")
+        cursor = conn.cursor(row_factory=tuple_row)
+        cursor.execute(text, params or (memory if "%(" in text else None))
+        return cursor.fetchall() if cursor.description else cursor.rowcount
+
+    return Step(f"begin; {text}" + (f"  {params}" if params else ""), execute)
+
+
+def claim(worker: str, limit: int) -> str:
+    """The statement of a claim."""
+    return f"select batch_id, claimed from reaper.claim_expired({limit}, '{worker}')"
+
+
+def drop(batch: str = "batch_id") -> str:
+    """The statement of a drop; the token is in the memory under the batch's name."""
+    return f"select object_key from reaper.drop_references(%({batch})s)"
+
+
+def finish(batch: str = "batch_id", failed: str = "'[]'") -> str:
+    """The statement that settles a batch."""
+    return f"select rows_deleted from reaper.finish_batch(%({batch})s, {failed})"
+
+
+def dropper(batch: str, failed: str = "'[]'") -> Actor:
+    """A worker that holds a claimed batch."""
+    return Actor(begin(drop(batch)), "commit", finish(batch, failed))
+
+
+def committed(run: Run, name: str) -> bool:
+    """Say whether all steps of an actor, of which the last is its commit, succeeded."""
+    ended = [
+        event.outcome for event in run.events if event.outcome and event.label.rstrip("0123456789") == name
+    ]
+    return all(outcome.sqlstate is None for outcome in ended)
+
+
+def has_expired(code: str) -> Judge:
+    """The judgement that this paste is gone when all is settled."""
+    return lambda conn, _run: [f"{code} is still there"] if code in codes(conn) else []
