@@ -75,7 +75,6 @@ create or replace view {s}.schema_version as select id, applied_at from {s}.migr
 comment on view {s}.schema_version is 'Applied migrations: workers look whether the schema is new enough.';
 comment on column {s}.schema_version.id is 'Name of the migration.';
 comment on column {s}.schema_version.applied_at is 'When it was applied.';
-grant usage on schema {s} to reaper_worker, reaper_app, reaper_ops, reaper_ro;
 grant select on {s}.schema_version to reaper_worker, reaper_app, reaper_ops, reaper_ro;
 """
 

@@ -50,6 +50,10 @@ def _parts(connection: Connection, plan: Plan) -> Iterator[str]:
         yield f"drop index concurrently if exists {index.as_string()};\n"
     for migration in plan.migrations:
         yield _step(migration, REAPER, migration.statements, record(REAPER, migration))
+    if plan.migrations and not plan.syncs_code:
+        yield _section(
+            "owner", "none that lasts", f"{_begin()}{plan.release.ownership_script.strip()}\ncommit;"
+        )
     if plan.syncs_code:
         yield _section(
             "functions, triggers, views",

@@ -99,6 +99,8 @@ class Runner:
             self._forward(stepper, migration, self.report.applied)
         if plan.syncs_code:
             self._sync_code(connection, plan, plan.code)
+        elif plan.migrations:
+            self._give_to_owner(connection, plan)
 
     def _prepare(self, connection: Connection, plan: Plan) -> None:
         self.report.roles += roles.ensure(connection, plan.release.roles_script)
@@ -144,10 +146,18 @@ class Runner:
                 raise _failed(migration, error, "rolled back") from error
             self.report.rolled_back.append(migration.id)
 
+    def _give_to_owner(self, connection: Connection, plan: Plan) -> None:
+        def give() -> None:
+            with connection.transaction():
+                self._be_brief(connection)
+                connection.execute(plan.release.ownership_script)
+
+        self._patience.run("giving all to its owner", connection, give)
+
     def _drop_code(self, connection: Connection, plan: Plan) -> None:
         def drop() -> None:
             with connection.transaction():
-                self._begin_code(connection)
+                self._be_brief(connection)
                 CodeLoader(connection, plan.release.code).drop_all(plan.drops_code)
                 self._lock.check()
 
@@ -164,7 +174,7 @@ class Runner:
 
         def load() -> None:
             with connection.transaction():
-                self._begin_code(connection)
+                self._be_brief(connection)
                 CodeLoader(connection, plan.release.code).sync(changes, plan.release.ownership_script)
                 self._lock.check()
 
@@ -173,7 +183,7 @@ class Runner:
         self.report.code_loaded += [file.path for file in changes.load]
         self.report.code_dropped += changes.drop
 
-    def _begin_code(self, connection: Connection) -> None:
+    def _be_brief(self, connection: Connection) -> None:
         connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'")
 
     def _stepper(self, connection: Connection, chain: Chain) -> Stepper:

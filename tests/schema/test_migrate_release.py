@@ -30,14 +30,16 @@ def test_up_down_up_ends_in_the_same_catalogue(empty_db_dsn: str) -> None:
     assert catalogue(empty_db_dsn, "public", "reaper", "procrastinate") == up
 
 
-def test_each_migration_can_be_undone_and_done_again(empty_db_dsn: str) -> None:
-    migrate(empty_db_dsn)
-    up = catalogue(empty_db_dsn, "public", "reaper")
-    ids = [m.id for m in files.read(installed_source().migrations)]
-    for target in ["base", *ids[:-1]]:
+def test_each_rollback_restores_the_catalogue_from_before_its_migration(empty_db_dsn: str) -> None:
+    ids = ["base", *(m.id for m in files.read(installed_source().migrations)[:-1])]
+    before = {}
+    for target in ids:
         migrate(empty_db_dsn, to=target)
-        migrate(empty_db_dsn)
-        assert catalogue(empty_db_dsn, "public", "reaper") == up
+        before[target] = catalogue(empty_db_dsn, "public", "reaper")
+    migrate(empty_db_dsn)
+    for target in reversed(ids):
+        migrate(empty_db_dsn, to=target)
+        assert catalogue(empty_db_dsn, "public", "reaper") == before[target], f"back at {target}"
 
 
 def test_a_rollback_that_would_lose_pastes_refuses_and_the_schema_still_works(dsn: str) -> None:
