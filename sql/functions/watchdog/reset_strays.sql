@@ -19,6 +19,12 @@ declare
     v_strays   text[];
     v_returned integer := 0;
 begin
+    if p_older_than is null or p_older_than < interval '0' or p_page is null or p_page not between 1 and 100000 then
+        raise exception sqlstate 'RP005' using
+            message = format('strays of age %s in pages of %s rows are not possible',
+                             coalesce(p_older_than::text, 'null'), coalesce(p_page::text, 'null')),
+            hint    = 'Give an age such as ''2 hours'' and a page of 1 to 100000 rows.';
+    end if;
     select * into v_scan from reaper.stray_scan s for update skip locked;
     if not found or v_scan.rest_until > v_now then
         return 0;
