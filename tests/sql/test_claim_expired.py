@@ -118,7 +118,8 @@ begin
     raise exception 'this row is frozen';
 end;
 $$;
-create trigger frozen before update on pastes for each row when (old.short_code = 'p00002') execute function refuse()
+create trigger frozen before update on pastes
+    for each row when (old.short_code = 'p00002') execute function refuse()
 """
 
 

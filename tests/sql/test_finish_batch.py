@@ -1,0 +1,174 @@
+"""finish_batch: what succeeded is forgotten, what failed is owed, and nothing else can be slipped in."""
+
+import json
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from tests.paste_fixtures import column, record, refusals, refused, value
+
+
+@pytest.fixture
+def released(paste, claim, drop):
+    """A released batch of pastes a, b, c with objects "key of a", … of ten bytes each."""
+    for code in "abc":
+        paste(code, content=code)
+    batch = claim()
+    drop(batch)
+    return batch
+
+
+def queue(db, table):
+    return {
+        row[0]: row[1:] for row in db.execute(f"select object_key, attempts, last_error from reaper.{table}")
+    }
+
+
+def test_an_empty_list_means_that_all_succeeded(db, released, finish):
+    assert finish(released, failed=[]) == (3, 0, 0, 3, 0, 30, 0)
+    for table in ("batches", "cleanup_queue", "cleanup_dlq", "invalidations"):
+        assert value(db, f"select count(*) from reaper.{table}") == 0
+
+
+def test_null_means_that_nothing_was_tried_and_all_is_queued_for_now(db, released, finish):
+    assert finish(released, failed=None) == (3, 0, 0, 0, 3, 0, 3)
+    assert queue(db, "cleanup_queue") == {f"key of {code}": (0, None) for code in "abc"}
+    row = record(
+        db, "select min(next_attempt) = max(queued_at) as now, count(*) as objects from reaper.cleanup_queue"
+    )
+    assert row == (True, 3)
+    codes = db.execute(
+        "select short_code, attempts, next_attempt = queued_at from reaper.invalidations"
+    ).fetchall()
+    assert sorted(codes) == [(code, 0, True) for code in "abc"]
+
+
+def test_null_is_the_default(db, released):
+    db.execute("select reaper.finish_batch(%s)", [released])
+    assert value(db, "select count(*) from reaper.cleanup_queue") == 3
+
+
+def test_failures_go_to_the_queues_with_their_reason_and_a_pause(db, released, finish):
+    failed = [{"object_key": "key of a", "error": "SlowDown"}, {"short_code": "b", "error": "refused"}]
+    assert finish(released, failed) == (3, 0, 0, 2, 1, 20, 1)
+    assert queue(db, "cleanup_queue") == {"key of a": (1, "SlowDown")}
+    row = record(db, "select *, next_attempt - queued_at as pause from reaper.cleanup_queue")
+    assert (row.backend, row.content_hash, row.size_bytes) == ("default", "a", 10)
+    assert row.pause == timedelta(minutes=1)
+    row = record(db, "select *, next_attempt - queued_at as pause from reaper.invalidations")
+    assert (row.short_code, row.attempts, row.last_error) == ("b", 1, "refused")
+    assert row.pause == timedelta(minutes=1)
+
+
+def test_permanent_failures_are_buried_for_an_operator(db, released, finish):
+    failed = [{"backend": "default", "object_key": "key of a", "error": "AccessDenied", "permanent": True}]
+    assert finish(released, failed) == (3, 0, 0, 2, 1, 20, 0)
+    assert queue(db, "cleanup_dlq") == {"key of a": (1, "AccessDenied")}
+    assert queue(db, "cleanup_queue") == {}
+
+
+def test_an_object_reported_twice_is_queued_once_with_the_worst_verdict(db, released, finish):
+    failed = [
+        {"object_key": "key of a", "error": "SlowDown"},
+        {"object_key": "key of a", "error": "AccessDenied", "permanent": True},
+    ]
+    assert finish(released, failed).objects_failed == 1
+    assert queue(db, "cleanup_dlq") == {"key of a": (1, "AccessDenied")}
+    assert queue(db, "cleanup_queue") == {}
+
+
+def test_a_code_reported_twice_is_queued_once(db, released, finish):
+    failed = [{"short_code": "a", "error": "x"}, {"short_code": "a", "error": "y"}]
+    assert finish(released, failed).invalidations_failed == 1
+    assert column(db, "select short_code from reaper.invalidations") == ["a"]
+
+
+def test_a_failure_without_a_reason_is_accepted(db, released, finish):
+    finish(released, [{"object_key": "key of a"}, {"short_code": "a"}])
+    assert queue(db, "cleanup_queue") == {"key of a": (1, "not said")}
+
+
+def test_an_endless_error_message_is_cut(db, released, finish):
+    finish(
+        released, [{"object_key": "key of a", "error": "x" * 5000}, {"short_code": "a", "error": "x" * 5000}]
+    )
+    assert value(db, "select length(last_error) from reaper.cleanup_queue") == 1000
+    assert value(db, "select length(last_error) from reaper.invalidations") == 1000
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        {"object_key": "key of a live paste"},
+        {"object_key": "key of a", "backend": "elsewhere"},
+        {"short_code": "stranger"},
+        {"object_key": None},
+        {"short_code": None},
+        {"error": "of nothing"},
+        {},
+        "key of a",
+        ["key of a"],
+        None,
+        17,
+    ],
+    ids=str,
+)
+def test_what_is_not_in_the_batch_is_refused_and_nothing_is_settled(db, released, finish, stranger):
+    with refused("RP005", "has no such object or code") as refusal:
+        finish(released, [{"object_key": "key of a"}, stranger])
+    assert "drop_references or adopt_batch" in refusal.value.diag.message_hint
+    assert value(db, "select count(*) from reaper.batches") == 1
+    assert value(db, "select count(*) from reaper.cleanup_queue") == 0
+
+
+@pytest.mark.parametrize("report", ["{}", "null", '"all"', "1"])
+def test_a_report_that_is_not_an_array_is_refused_with_the_three_forms(me, released, report):
+    with refused("RP005", "must be a JSON array") as refusal:
+        me.call("finish_batch", released, report)
+    assert "'[]' when all succeeded, null when nothing was tried" in refusal.value.diag.message_hint
+
+
+def test_a_verdict_that_is_neither_true_nor_false_is_refused_with_a_hint(me, released):
+    with refused("RP005") as refusal:
+        me.call("finish_batch", released, json.dumps([{"object_key": "key of a", "permanent": "perhaps"}]))
+    assert "permanent" in refusal.value.diag.message_hint
+
+
+@pytest.mark.parametrize("batch", [uuid4(), None])
+def test_an_unknown_batch_is_refused_and_counted(db, finish, batch):
+    with refused("RP001"):
+        finish(batch)
+    assert refusals(db) == 1
+
+
+def test_a_batch_whose_references_are_not_dropped_yet_cannot_be_finished(db, paste, claim, finish):
+    paste("a")
+    batch = claim()
+    with refused("RP001") as refusal:
+        finish(batch)
+    assert refusal.value.diag.message_detail == "It is claimed, not released."
+    assert value(db, "select state from reaper.batches") == "CLAIMED"
+
+
+def test_a_batch_is_finished_once(db, released, finish):
+    finish(released)
+    with refused("RP001"):
+        finish(released)
+    assert value(db, "select count(*) from reaper.runs") == 1
+
+
+def test_a_code_that_waits_for_its_invalidation_already_waits_on(db, released, finish):
+    db.execute(
+        "insert into reaper.invalidations (short_code, attempts, queued_at, next_attempt)"
+        " values ('a', 7, now(), now())"
+    )
+    finish(released, [{"short_code": "a", "error": "again"}])
+    assert record(db, "select attempts, last_error from reaper.invalidations") == (7, "again")
+
+
+def test_the_run_belongs_to_whoever_finished_it(db, released, worker, finish):
+    db.execute("select reaper.disown_batch(%s)", [released])
+    adopted = worker("heir").adopt()
+    finish(adopted.batch_id)
+    assert record(db, "select worker, batch_id from reaper.runs") == ("heir", adopted.batch_id)

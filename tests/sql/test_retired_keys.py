@@ -1,0 +1,92 @@
+"""Objects under their bare hash: the name may not be taken again before the object is known to be gone."""
+
+import pytest
+
+from tests.paste_fixtures import column, contents, refused
+
+
+def retired(db):
+    return set(column(db, "select object_key from reaper.retired_keys"))
+
+
+@pytest.fixture
+def released(paste, claim, drop):
+    """A released batch whose only object is named by its hash, abc123."""
+    paste("a", content="abc123", own_key=False)
+    batch = claim()
+    drop(batch)
+    return batch
+
+
+def put(db, content_hash, object_key):
+    db.execute("insert into content (content_hash, object_key) values (%s, %s)", [content_hash, object_key])
+
+
+@pytest.mark.parametrize("key", [None, "abc123"])
+@pytest.mark.usefixtures("released")
+def test_the_bare_name_is_refused_while_its_deletion_is_pending(db, key):
+    assert retired(db) == {"abc123"}
+    with refused("RP004", "the deletion of object abc123 is pending") as refusal:
+        put(db, "abc123", key)
+    assert "new object_key" in refusal.value.diag.message_hint
+    assert contents(db) == set()
+
+
+@pytest.mark.usefixtures("released")
+def test_the_same_content_under_a_key_of_its_own_is_welcome(db):
+    put(db, "abc123", "ab/abc123/0f0f")
+    assert contents(db) == {"abc123"}
+
+
+@pytest.mark.usefixtures("released")
+def test_other_bare_names_are_free(db):
+    put(db, "def456", None)
+    assert contents(db) == {"def456"}
+
+
+def test_the_name_is_free_again_when_the_object_is_confirmed_gone(db, released, finish):
+    finish(released)
+    assert retired(db) == set()
+    put(db, "abc123", None)
+
+
+@pytest.mark.parametrize(
+    "failed", [None, [{"object_key": "abc123"}], [{"object_key": "abc123", "permanent": True}]]
+)
+def test_the_name_stays_retired_while_the_deletion_is_owed(db, released, finish, failed):
+    finish(released, failed)
+    assert retired(db) == {"abc123"}
+    with refused("RP004"):
+        put(db, "abc123", None)
+
+
+def test_a_failed_cache_entry_does_not_keep_the_name_retired(db, released, finish):
+    finish(released, [{"short_code": "a"}])
+    assert retired(db) == set()
+
+
+def test_objects_with_a_key_of_their_own_are_never_retired(db, paste, claim, drop):
+    paste("a")
+    drop(claim())
+    assert retired(db) == set()
+
+
+def test_a_key_that_is_the_hash_by_name_is_retired_like_no_key(db, paste, claim, drop):
+    paste("a", content="abc123")
+    db.execute("update content set object_key = content_hash")
+    drop(claim())
+    assert retired(db) == {"abc123"}
+
+
+def test_an_adopted_batch_frees_the_name_too(db, released, worker):
+    db.execute("select reaper.disown_batch(%s)", [released])
+    heir = worker("heir")
+    heir.finish(heir.adopt().batch_id)
+    assert retired(db) == set()
+
+
+def test_content_that_survives_keeps_its_bare_name(db, paste, drain):
+    paste("a", content="abc123", own_key=False)
+    paste("b", content="abc123", own_key=False, expires="1 day")
+    drain()
+    assert retired(db) == set()
