@@ -15,32 +15,44 @@ from reaper.queries import Queries
 T = TypeVar("T")
 
 TRIES = 3
-PAUSE = 0.1
+PATIENCE = 30.0
 # Serialization failure, deadlock, lock timeout: nothing was changed, and a moment later it may work.
 TRANSIENT = {"40001", "40P01", "55P03"}
+# The server is going down, has crashed, or is not up yet.
+LOST = {"57P01", "57P02", "57P03"}
 
 
 class Session:
-    """Asks PostgreSQL, up to three times where trying again can help. Several threads may share it."""
+    """Asks PostgreSQL; again where trying again can help. Several threads may share it."""
 
     def __init__(
-        self, connect: Callable[[], Connection], on_reconnect: Callable[[Queries], None] | None = None
+        self,
+        connect: Callable[[], Connection],
+        on_reconnect: Callable[[Queries], object] | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self._connect = connect
         self._on_reconnect = on_reconnect
+        self._patience = patience
         self._guard = threading.Lock()
         self._connection: Connection | None = None
+        self._was_connected = False
 
     def call(self, ask: Callable[[Queries], T]) -> T:
-        """The answer; what was asked must bear being asked twice, since an answer can be lost on its way."""
-        for attempt in range(1, TRIES):
+        """The answer; what is asked must bear being asked twice, since an answer can be lost on its way.
+
+        Locks are waited for three times, a lost server for half a minute.
+        """
+        deadline = time.monotonic() + self._patience
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 return ask(self._queries())
             except (Unreachable, DatabaseError) as error:
-                if not _passes(error):
+                if not self._may_try_again(error, attempt, deadline):
                     raise
-            time.sleep(PAUSE * attempt * random.uniform(0.5, 1.5))
-        return ask(self._queries())
+            time.sleep(min(0.1 * attempt, 1.0) * random.uniform(0.5, 1.5))
 
     def close(self) -> None:
         """Give the connection up; the next call would open another."""
@@ -48,16 +60,24 @@ class Session:
             if self._connection is not None:
                 self._connection.close()
 
+    def _may_try_again(self, error: Unreachable | DatabaseError, attempt: int, deadline: float) -> bool:
+        if is_lost(error):
+            # A server that never answered is a wrong address, not an interruption.
+            return self._was_connected and time.monotonic() < deadline
+        return isinstance(error, DatabaseError) and error.sqlstate in TRANSIENT and attempt < TRIES
+
     def _queries(self) -> Queries:
         with self._guard:
-            lost = self._connection is not None
             if self._connection is None or self._connection.closed:
                 self._connection = self._connect()
-                queries = Queries(self._connection)
-                if lost and self._on_reconnect:
-                    self._on_reconnect(queries)
+                if self._was_connected and self._on_reconnect:
+                    self._on_reconnect(Queries(self._connection))
+                self._was_connected = True
             return Queries(self._connection)
 
 
-def _passes(error: Unreachable | DatabaseError) -> bool:
-    return isinstance(error, Unreachable) or error.sqlstate in TRANSIENT
+def is_lost(error: Exception) -> bool:
+    """Whether the error means that the server, not the statement, is the trouble."""
+    if isinstance(error, DatabaseError):
+        return error.sqlstate in LOST or (error.sqlstate or "").startswith("08")
+    return isinstance(error, Unreachable)
