@@ -48,6 +48,7 @@ begin
     select count(*) into batches_orphaned from orphaned;
 
     rows_reset := rows_reset + reaper.reset_strays(p_older_than);
+    perform reaper.forget_unblocked(v_now);
     delete from reaper.workers w
      where w.beat_at < v_now - interval '1 day'
        and not exists (select from reaper.batches b where b.worker = w.worker);

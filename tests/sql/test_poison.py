@@ -1,0 +1,185 @@
+"""Poison: rows that PostgreSQL refuses to delete stop nobody, and go when the cause is mended."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.paste_fixtures import codes, contents, marked, record, refs, refused, value
+
+COMMENTS = "create table comments (code text references pastes {}); insert into comments values ('p00002')"
+SWALLOW = """
+create function keep() returns trigger language plpgsql as $$ begin {} end; $$;
+create trigger keep {} delete on {} for each row when ({}) execute function keep()
+"""
+BAD = "old.short_code = 'p00002'"
+CAUSES = {
+    "foreign key": (COMMENTS.format(""), "drop table comments", "23503"),
+    "deferred foreign key": (
+        COMMENTS.format("deferrable initially deferred"),
+        "drop table comments",
+        "23503",
+    ),
+    "raising trigger": (
+        SWALLOW.format("raise exception 'not this one';", "before", "pastes", BAD),
+        "drop trigger keep on pastes",
+        "P0001",
+    ),
+    "raising trigger afterwards": (
+        SWALLOW.format("raise exception 'not this one';", "after", "pastes", BAD),
+        "drop trigger keep on pastes",
+        "P0001",
+    ),
+    "swallowing trigger": (
+        SWALLOW.format("return null;", "before", "pastes", BAD),
+        "drop trigger keep on pastes",
+        "27000",
+    ),
+    "trigger on content": (
+        SWALLOW.format("raise exception 'not this one';", "before", "content", "old.content_hash = 'p00002'"),
+        "drop trigger keep on content",
+        "P0001",
+    ),
+    "foreign key on content": (
+        "create table previews (hash text references content); insert into previews values ('p00002')",
+        "drop table previews",
+        "23503",
+    ),
+}
+
+
+def pause(db):
+    return value(db, "select next_attempt - reaper.clock() from reaper.blocked")
+
+
+@pytest.mark.parametrize(("cause", "remedy", "sqlstate"), CAUSES.values(), ids=CAUSES)
+def test_everything_else_is_drained_and_the_row_waits_with_its_reason(
+    db, paste, clock, drain, cause, remedy, sqlstate
+):
+    paste.many("p", 10)
+    db.execute(cause)
+    assert drain(limit=4) == {f"key of p{i:05}" for i in range(1, 11) if i != 2}
+    assert codes(db) == contents(db) == {"p00002"}
+    assert marked(db) == set()
+    blocked = record(db, "select * from reaper.blocked")
+    assert (blocked.short_code, blocked.sqlstate, blocked.attempts) == ("p00002", sqlstate, 1)
+    assert blocked.message != ""
+
+    assert drain() == set()
+    db.execute(remedy)
+    assert drain() == set()
+    clock.advance("1 hour")
+    assert drain() == {"key of p00002"}
+    assert value(db, "select count(*) from reaper.blocked") == 0
+
+
+def test_several_bad_rows_among_a_thousand_are_told_from_the_rest(db, paste, me):
+    paste.many("p", 1000)
+    db.execute("create table comments (code text references pastes)")
+    db.execute("insert into comments select short_code from pastes where short_code like '%%77'")
+    batch = me.claim()
+    assert len(me.drop(batch)) == 990
+    assert me.finish(batch)[:3] == (990, 0, 10)
+    assert codes(db) == {f"p{i:05}" for i in range(77, 1000, 100)}
+    assert value(db, "select count(*) from reaper.blocked") == 10
+
+
+def test_a_batch_of_nothing_but_bad_rows_is_released_empty(db, paste, me):
+    paste.many("p", 5)
+    db.execute("create table comments as select short_code as code from pastes")
+    db.execute("alter table comments add foreign key (code) references pastes")
+    batch = me.claim()
+    assert me.drop(batch) == []
+    assert me.finish(batch) == (0, 0, 5, 0, 0, 0, 0)
+    assert me.try_claim() is None
+
+
+def test_bad_and_good_rows_of_one_content_leave_the_right_count(db, paste, drain):
+    paste.many("p", 10, content="shared")
+    db.execute(COMMENTS.format(""))
+    assert drain() == set()
+    assert refs(db, "shared") == 1
+    assert codes(db) == {"p00002"}
+
+
+def test_a_row_that_stays_bad_is_tried_ever_more_rarely_up_to_once_a_day(db, paste, clock, drain):
+    paste.many("p", 2)
+    db.execute(COMMENTS.format(""))
+    clock.stop()
+    pauses = []
+    for _ in range(7):
+        drain()
+        pauses.append(pause(db))
+        clock.advance(str(pauses[-1]))
+    assert [each / timedelta(hours=1) for each in pauses] == [1, 2, 4, 8, 16, 24, 24]
+    assert value(db, "select attempts from reaper.blocked") == 7
+
+
+def test_the_first_pause_is_a_setting(db, paste, clock, drain):
+    db.execute("update reaper.settings set blocked_retry = '5 minutes'")
+    clock.stop()
+    paste.many("p", 2)
+    db.execute(COMMENTS.format(""))
+    drain()
+    assert pause(db) == timedelta(minutes=5)
+
+
+def test_a_blocked_row_is_not_tried_before_its_time_and_not_claimed(db, paste, clock, me):
+    clock.stop()
+    paste.many("p", 2)
+    db.execute(COMMENTS.format(""))
+    me.drain()
+    clock.advance("59 minutes 59 seconds")
+    assert me.try_claim() is None
+    clock.advance("1 second")
+    assert me.try_claim() is not None
+
+
+def test_the_reason_is_that_of_the_last_attempt(db, paste, clock, drain):
+    paste.many("p", 2)
+    cause, remedy, _ = CAUSES["foreign key"]
+    db.execute(cause)
+    drain()
+    db.execute(remedy)
+    db.execute(CAUSES["raising trigger"][0])
+    clock.advance("1 hour")
+    drain()
+    assert record(db, "select sqlstate, message from reaper.blocked") == ("P0001", "not this one")
+
+
+@pytest.mark.parametrize("end", ["delete from pastes", "update pastes set expires_at = null"])
+def test_a_blocked_row_that_is_gone_or_alive_again_is_forgotten(db, paste, drain, reset_stuck, end):
+    paste.many("p", 2, content="shared")
+    db.execute(COMMENTS.format("on delete no action"))
+    drain()
+    db.execute("drop table comments")
+    db.execute(end)
+    db.execute("update content set ref_count = (select count(*) from pastes)")
+    reset_stuck()
+    assert value(db, "select count(*) from reaper.blocked") == 0
+
+
+def test_a_blocked_row_that_is_still_due_is_not_forgotten(db, paste, drain, reset_stuck):
+    paste.many("p", 2)
+    db.execute(COMMENTS.format(""))
+    drain()
+    reset_stuck()
+    assert value(db, "select short_code from reaper.blocked") == "p00002"
+
+
+def test_cascading_foreign_keys_do_not_stand_in_the_way(db, paste, drain):
+    paste.many("p", 2)
+    db.execute(COMMENTS.format("on delete cascade"))
+    drain()
+    assert codes(db) == set()
+    assert value(db, "select count(*) from comments") == 0
+
+
+def test_what_passes_by_itself_is_raised_to_the_caller_and_blames_no_row(db, paste, me):
+    paste.many("p", 4)
+    trigger = SWALLOW.format("raise exception using errcode = '40001';", "before", "pastes", BAD)
+    db.execute(trigger)
+    batch = me.claim()
+    with refused("40001"):
+        me.drop(batch)
+    assert value(db, "select count(*) from reaper.blocked") == 0
+    assert len(marked(db)) == 4
