@@ -58,13 +58,15 @@ begin
         select s.content_hash, count(*) as refs from unnest(v_spent) as s (content_hash) group by s.content_hash
     ), counted as (
         select c.content_hash,
-               c.ref_count - s.refs as expected,
+               r.expected,
                (select count(*)
                   from (select from public.pastes p
                          where p.content_hash = c.content_hash
-                         limit case when c.ref_count - s.refs > 0 then 1 end) as named) as found
+                         limit case when r.expected > 0 then 1 end) as named) as found
           from spent s
           join public.content c on c.content_hash = s.content_hash
+         -- An adopted table may allow null: nothing was counted yet.
+         cross join lateral (select coalesce(c.ref_count, 0) - s.refs as expected) as r
     ), noted as (
         insert into reaper.drift (content_hash, expected, found, action, noticed_at)
         select n.content_hash, n.expected, n.found,
