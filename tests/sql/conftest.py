@@ -8,15 +8,20 @@ import pytest
 from tests.paste_fixtures import Connection, value
 
 PATIENCE = 30.0
+BLOCKED = """
+select cardinality(pg_blocking_pids(pid)) > 0 and coalesce(wait_event = %s, true)
+  from pg_stat_activity
+ where pid = %s
+"""
 
 
 @pytest.fixture
-def waits(db: Connection) -> Callable[[Connection], None]:
-    """Returns as soon as the other connection waits for a lock."""
+def waits(db: Connection) -> Callable[..., None]:
+    """Returns as soon as the other connection waits for a lock, of a certain kind if one is named."""
 
-    def until_blocked(connection: Connection) -> None:
+    def until_blocked(connection: Connection, kind: str | None = None) -> None:
         deadline = time.monotonic() + PATIENCE
-        while not value(db, "select cardinality(pg_blocking_pids(%s)) > 0", connection.info.backend_pid):
+        while not value(db, BLOCKED, kind, connection.info.backend_pid):
             assert time.monotonic() < deadline, "it never waited"
 
     return until_blocked

@@ -11,7 +11,7 @@ declare
     v_claim    record;
     v_batches  integer := 0;
     v_rows     bigint  := 0;
-    v_dropped  boolean;
+    v_dropped  integer;
 begin
     while p_max_batches is null or v_batches < p_max_batches loop
         select c.* into v_claim from reaper.claim_expired(p_batch_size, v_worker, v_after, v_code) as c;
@@ -29,9 +29,9 @@ begin
         commit;
         v_after := v_claim.last_expires_at;
         v_code := v_claim.last_short_code;
-        if v_dropped then
+        if v_dropped is not null then
             v_batches := v_batches + 1;
-            v_rows := v_rows + v_claim.claimed;
+            v_rows := v_rows + v_dropped;
         end if;
     end loop;
     raise notice 'drained % rows in % batches; a worker that adopts them deletes objects and cache entries', v_rows, v_batches;

@@ -1,7 +1,7 @@
 -- try_drop: drop_references for callers without side effects of their own, with the patience that a worker has.
 -- What passes by itself is tried three times; then the rows go back, and the caller goes on with others.
 create or replace function reaper.try_drop(p_batch_id uuid)
-    returns boolean
+    returns integer
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
@@ -10,19 +10,23 @@ begin
         begin
             perform reaper.drop_references(p_batch_id);
             perform reaper.disown_batch(p_batch_id);
-            return true;
+            return (select cardinality(b.short_codes) from reaper.batches b where b.batch_id = p_batch_id);
         exception
             when lock_not_available or deadlock_detected or serialization_failure then
                 perform pg_sleep(0.05 * v_try * random());
             when sqlstate 'RP001' then
-                return false;
+                return null;
         end;
     end loop;
-    perform reaper.give_back(p_batch_id);
-    return false;
+    begin
+        perform reaper.give_back(p_batch_id);
+    exception when sqlstate 'RP001' then
+        null;  -- somebody took it since the last try
+    end;
+    return null;
 end;
 $$;
 comment on function reaper.try_drop(uuid) is
-    'Internal to drain: releases a claimed batch and leaves it ownerless; after three lock failures gives its rows back. Says whether it was released.';
+    'Internal to drain: releases a claimed batch and leaves it ownerless; after three lock failures gives its rows back. Returns how many rows are gone, null when it was not released.';
 revoke all on function reaper.try_drop(uuid) from public;
 grant execute on function reaper.try_drop(uuid) to reaper_worker, reaper_ops;

@@ -1,0 +1,185 @@
+"""call reaper.drain(): the database half of a drain, from psql alone."""
+
+import threading
+
+import pytest
+
+from tests.paste_fixtures import codes, column, contents, findings, marked, record, refs, refused, value
+
+
+@pytest.fixture
+def call_drain(checked_db):
+    """Calls the procedure and returns what it said."""
+    notices = []
+    checked_db.add_notice_handler(lambda notice: notices.append(notice.message_primary))
+
+    def call(*arguments):
+        checked_db.execute(f"call reaper.drain({', '.join(['%s'] * len(arguments))})", arguments)
+        return notices[-1]
+
+    return call
+
+
+def test_it_drains_all_that_is_due_and_nothing_else(db, paste, call_drain):
+    paste.many("p", 25)
+    paste("alive", content="p00001", expires="1 day")
+    call_drain(10)
+    assert codes(db) == {"alive"}
+    assert contents(db) == {"p00001"}
+    assert refs(db, "p00001") == 1
+
+
+def test_its_batches_are_ownerless_afterwards_and_the_next_worker_adopts_them(db, paste, call_drain, drain):
+    paste.many("p", 25)
+    call_drain(10)
+    states = db.execute("select state, worker, cardinality(object_keys) from reaper.batches").fetchall()
+    assert sorted(states) == [("RELEASED", None, 5), ("RELEASED", None, 10), ("RELEASED", None, 10)]
+    assert len(drain()) == 25
+    assert value(db, "select count(*) from reaper.batches") == 0
+
+
+def test_it_stops_after_the_batches_it_was_allowed(db, paste, call_drain):
+    paste.many("p", 25)
+    call_drain(10, 2)
+    assert len(codes(db)) == 5
+    assert marked(db) == set()
+
+
+@pytest.mark.parametrize("allowed", [0, -1])
+def test_no_batch_allowed_is_no_batch_done(db, paste, call_drain, allowed):
+    paste("a")
+    call_drain(10, allowed)
+    assert codes(db) == {"a"}
+    assert value(db, "select count(*) from reaper.batches") == 0
+
+
+@pytest.mark.parametrize("size", [0, 10001, None])
+def test_an_impossible_batch_size_is_refused(call_drain, size):
+    with refused("RP005"):
+        call_drain(size)
+
+
+def test_nothing_due_is_no_error(call_drain):
+    assert call_drain().startswith("drained 0 rows in 0 batches")
+
+
+def test_it_says_how_many_rows_it_deleted(db, paste, call_drain):
+    paste.many("p", 25)
+    db.execute("create table comments (code text references pastes)")
+    db.execute("insert into comments values ('p00013')")
+    assert call_drain(10).startswith("drained 24 rows in 3 batches")
+
+
+def test_inside_a_transaction_it_is_refused_and_claims_nothing(db, paste, call_drain):
+    paste("a")
+    with refused("2D000"), db.transaction():
+        call_drain()
+    assert marked(db) == set()
+
+
+def test_each_batch_is_committed_by_itself(db, paste, worker, waits):
+    """A drain that dies in its third batch has done two."""
+    paste.many("p", 25)
+    holder, drainer = worker("holder").connection, worker("drainer").connection
+    with holder.transaction():
+        holder.execute("select from content where content_hash = 'p00021' for update")
+        thread = threading.Thread(target=call_and_be_ended, args=[drainer])
+        thread.start()
+        waits(drainer)
+        assert len(codes(db)) == 5
+        db.execute("select pg_terminate_backend(%s)", [drainer.info.backend_pid])
+        thread.join()
+    assert len(marked(db)) == 5
+    assert findings(db) == []
+
+
+def call_and_be_ended(connection):
+    with refused("57P01"):
+        connection.execute("call reaper.drain(10)")
+
+
+APPEARS_MEANWHILE = """
+create function more() returns trigger language plpgsql as $$
+begin
+    insert into public.content (content_hash, object_key, ref_count) values ('late', 'late key', 1);
+    insert into public.pastes (short_code, content_hash, expires_at) values ('late', 'late', '2000-01-01');
+    return null;
+end;
+$$;
+create trigger more after delete on pastes
+    for each row when (old.short_code = 'p00025') execute function more()
+"""
+
+
+def test_rows_that_become_due_behind_its_cursor_are_drained_too(db, paste, call_drain):
+    paste.many("p", 25)
+    db.execute(APPEARS_MEANWHILE)
+    call_drain(10)
+    assert codes(db) == set() == contents(db)
+
+
+def test_rows_that_somebody_holds_are_left_and_do_not_make_it_endless(db, paste, worker, call_drain):
+    paste.many("p", 25)
+    holder = worker("holder").connection
+    with holder.transaction():
+        holder.execute("select from pastes where short_code = 'p00013' for update")
+        call_drain(10)
+        assert codes(db) == {"p00013"}
+    call_drain(10)
+    assert codes(db) == set()
+
+
+def test_rows_that_were_held_between_claim_and_drop_are_taken_on_a_second_look(
+    db, paste, worker, me, call_drain
+):
+    paste.many("p", 5)
+    batch = me.claim()
+    holder = worker("holder").connection
+    with holder.transaction():
+        holder.execute("select from pastes where short_code = 'p00003' for no key update")
+        me.drop(batch)
+    call_drain()
+    assert codes(db) == set()
+
+
+def test_a_batch_that_is_lost_while_it_waits_does_not_end_the_drain(db, paste, worker, waits):
+    """Three tries fail on a lock, and when the rows are to go back somebody else has taken the batch."""
+    paste("a")
+    paste("b", content="other", expires="-1 minute")
+    db.execute("alter function reaper.drop_references(uuid) set lock_timeout = '1ms'")
+    holder, thief, drainer = (worker(name).connection for name in ("holder", "thief", "drainer"))
+    holder.autocommit = False
+    holder.execute("select from content where content_hash = 'same' for update")
+    db.execute(STEAL)
+    db.execute("select pg_advisory_lock(1)")
+    thread = threading.Thread(target=lambda: drainer.execute("call reaper.drain(1)"))
+    thread.start()
+    waits(drainer, "advisory")
+    thief.execute(
+        "update reaper.batches set batch_id = gen_random_uuid(), worker = null where state = 'CLAIMED'"
+    )
+    holder.rollback()
+    db.execute("select pg_advisory_unlock(1)")
+    thread.join()
+    assert codes(db) == set()
+
+
+# Stops at the gate that the test holds, just before the batch is looked at to be given back.
+STEAL = """
+alter function reaper.give_back(uuid) rename to give_back_after_the_gate;
+create function reaper.give_back(p_batch_id uuid) returns integer language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock(1);
+    return reaper.give_back_after_the_gate(p_batch_id);
+end;
+$$
+"""
+
+
+def test_one_undeletable_row_of_5000_does_not_stop_it(db, paste, call_drain):
+    paste.many("p", 5000)
+    db.execute("create table comments (id int, code text references pastes)")
+    db.execute("insert into comments values (1, 'p02500')")
+    call_drain()
+    assert codes(db) == {"p02500"} == set(column(db, "select short_code from reaper.blocked"))
+    assert record(db, "select sum(cardinality(short_codes)) as gone from reaper.batches").gone == 4999
