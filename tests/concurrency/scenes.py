@@ -1,4 +1,4 @@
-"""What the interleavings of reaper share: start states, steps, and what must be true in between and at the end."""
+"""What the interleavings of reaper share: start states, steps, and what must be true at each moment."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 from psycopg.rows import tuple_row
 
 from .actors import Connection, Memory, Step
-from .explorer import Actor, Exploration, Run, explore
+from .explorer import Actor, Exploration, Run, explore, sql
 from .stage import Connect
 
 Judge = Callable[[Connection, Run], Iterable[str]]
 
-# Who deleted what is written down, so that releases and deletions can be compared; a wait may take as long as it takes.
+# Deletions are logged, to be compared with what is written down of them. Waits last as long as they must.
 STAGE = """
     create table public.deleted_pastes (short_code text not null, by_reaper boolean not null);
     create table public.deleted_content (content_hash text not null);
@@ -58,7 +58,8 @@ VIOLATIONS = """
     union all
     select format('%s rows were deleted, %s releases are written down', deleted, released)
       from (select (select count(*) from public.deleted_pastes where by_reaper) as deleted,
-                   (select coalesce(sum(cardinality(short_codes)), 0) from reaper.batches where state = 'RELEASED')
+                   (select coalesce(sum(cardinality(short_codes)) filter (where state = 'RELEASED'), 0)
+                      from reaper.batches)
                  + (select coalesce(sum(rows_deleted), 0) from reaper.runs) as released) as c
      where deleted <> released
     union all
@@ -71,7 +72,7 @@ VIOLATIONS = """
     select format('%s is blocked: %s', short_code, message) from reaper.blocked
 """
 LEFT = """
-    select format('%s is due and still there', short_code) from public.pastes where expires_at <= reaper.clock()
+    select format('%s is still there', short_code) from public.pastes where expires_at <= reaper.clock()
     union all
     select format('batch %s is still %s', batch_id, state) from reaper.batches
 """
@@ -79,7 +80,7 @@ LEFT = """
 
 @dataclass(frozen=True)
 class World:
-    """A start state: due pastes in order of expiry, live ones, and batches of so many rows, claimed in turn."""
+    """A start state: due pastes (code: hash) in order of expiry, live ones, and batches of so many rows."""
 
     due: Mapping[str, str] = field(default_factory=dict)
     live: Mapping[str, str] = field(default_factory=dict)
@@ -129,7 +130,7 @@ class World:
 
 
 class Stage:
-    """A database whose deletions are logged and whose clock can be moved, and a count of what was explored in it."""
+    """A database whose deletions are logged and whose clock can be moved; reports what was explored in it."""
 
     def __init__(self, conn: Connection, connect: Connect, note: Callable[[str, object], None]) -> None:
         conn.execute(STAGE)
@@ -177,16 +178,15 @@ def codes(conn: Connection) -> set[str]:
     return set(values(conn, "select short_code from public.pastes"))
 
 
-def begin(text: str, *params: object) -> Step:
-    """Begin a transaction with this statement; params in `%(name)s` form come from the memory."""
+def begin(text: str) -> Step:
+    """Begin a transaction with this statement; BEGIN alone touches nothing and need not be interleaved."""
+    step = sql(text)
 
     def execute(conn: Connection, memory: Memory) -> Any:
         conn.execute("begin")
-        cursor = conn.cursor(row_factory=tuple_row)
-        cursor.execute(text, params or (memory if "%(" in text else None))
-        return cursor.fetchall() if cursor.description else cursor.rowcount
+        return step.action(conn, memory)
 
-    return Step(f"begin; {text}" + (f"  {params}" if params else ""), execute)
+    return Step(f"begin; {text}", execute)
 
 
 def claim(worker: str, limit: int) -> str:

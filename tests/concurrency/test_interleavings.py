@@ -1,4 +1,4 @@
-"""A worker that drops its batch against an application that writes plain SQL, in every order of their statements."""
+"""A worker that drops its batch against an application's plain SQL, in every order of their statements."""
 
 import pytest
 

@@ -14,6 +14,11 @@ create or replace function reaper.release_or_block(
 )
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set enable_hashjoin = off
+    set enable_mergejoin = off
+    set jit = off
 as $$
 declare
     v_half     integer := cardinality(p_codes) / 2;
@@ -51,6 +56,11 @@ begin
         return;
     end if;
 
+    -- Half after half would take contents in any order, and could meet another batch in a deadlock: take all of them now.
+    perform from public.content c
+      where c.content_hash = any (array(select p.content_hash from public.pastes p where p.short_code = any (p_codes)))
+      order by c.content_hash
+        for update;
     select * into v_left from reaper.release_or_block(p_codes[:v_half], p_now);
     select * into v_right from reaper.release_or_block(p_codes[v_half + 1:], p_now);
     deleted_codes := v_left.deleted_codes || v_right.deleted_codes;
