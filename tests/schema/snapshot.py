@@ -8,12 +8,15 @@ from tests.schema.workshop import admin
 
 _QUERIES: tuple[LiteralString, ...] = (
     """select 'relation', c.oid::regclass, c.relkind, pg_get_userbyid(c.relowner),
-              (select array_agg(a::text order by a::text) from unnest(c.relacl) a), c.reloptions,
+              array(select x::text from unnest(coalesce(c.relacl,
+                  acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))) x
+                     order by 1), c.reloptions,
               obj_description(c.oid, 'pg_class')
          from pg_class c where c.relnamespace = any (%(oids)s)""",
     """select 'column', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
               coll.collname, pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated, a.attstorage,
-              (select array_agg(x::text order by x::text) from unnest(a.attacl) x),
+              array(select x::text from unnest(a.attacl) x
+                     order by 1),
               col_description(a.attrelid, a.attnum)
          from pg_attribute a join pg_class c on c.oid = a.attrelid
          left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
@@ -26,7 +29,8 @@ _QUERIES: tuple[LiteralString, ...] = (
               obj_description(k.oid, 'pg_constraint')
          from pg_constraint k where k.connamespace = any (%(oids)s)""",
     """select 'function', p.oid::regprocedure, pg_get_userbyid(p.proowner), pg_get_functiondef(p.oid),
-              (select array_agg(a::text order by a::text) from unnest(p.proacl) a),
+              array(select x::text from unnest(coalesce(p.proacl, acldefault('f', p.proowner))) x
+                     order by 1),
               obj_description(p.oid, 'pg_proc')
          from pg_proc p where p.pronamespace = any (%(oids)s) and p.prokind <> 'a'""",
     """select 'trigger', pg_get_triggerdef(t.oid), t.tgenabled, obj_description(t.oid, 'pg_trigger')
@@ -39,7 +43,8 @@ _QUERIES: tuple[LiteralString, ...] = (
               array(select e.enumlabel from pg_enum e where e.enumtypid = t.oid order by e.enumsortorder)
          from pg_type t where t.typnamespace = any (%(oids)s)""",
     """select 'schema', n.nspname, pg_get_userbyid(n.nspowner),
-              (select array_agg(a::text order by a::text) from unnest(n.nspacl) a),
+              array(select x::text from unnest(coalesce(n.nspacl, acldefault('n', n.nspowner))) x
+                     order by 1),
               obj_description(n.oid, 'pg_namespace')
          from pg_namespace n where n.nspname = any (%(schemas)s)""",
     """select 'sequence', s.schemaname, s.sequencename, s.data_type, s.start_value, s.increment_by
@@ -48,7 +53,7 @@ _QUERIES: tuple[LiteralString, ...] = (
 
 
 def catalogue(dsn: str, *schemas: str) -> list[str]:
-    """One line per object; columns come by name, not by number, which a dropped column shifts."""
+    """One line per object; columns come by name, since a dropped one shifts the numbers."""
     with admin(dsn) as connection:
         connection.execute("set search_path = pg_catalog")
         query = "select oid from pg_namespace where nspname = any (%s)"
