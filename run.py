@@ -39,6 +39,8 @@ def main(words):
     if not words or words[0] in ("-h", "--help", "help"):
         print(__doc__)
         return 0 if words else 2
+    if not home_has_room_for_a_cache():
+        os.environ.setdefault("UV_CACHE_DIR", str(ROOT / ".boot/cache"))
     try:
         Environment(ROOT).set_up()
     except subprocess.CalledProcessError:
@@ -198,11 +200,8 @@ class Uv:
         )
 
     def call(self, *words):
-        """Run uv with a cache that it can write to."""
-        variables = dict(os.environ)
-        if "UV_CACHE_DIR" not in variables and not home_has_room_for_a_cache():
-            variables["UV_CACHE_DIR"] = str(self.environment.boot / "cache")
-        subprocess.run([self.program, words[0], "--quiet", *words[1:]], env=variables, check=True)
+        """Run uv, which is silent unless something goes wrong."""
+        subprocess.run([self.program, words[0], "--quiet", *words[1:]], check=True)
 
 
 class Pip:
