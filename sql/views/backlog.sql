@@ -11,4 +11,4 @@ comment on column reaper.backlog.expired_in is 'The hour.';
 comment on column reaper.backlog.waiting is 'Not claimed yet.';
 comment on column reaper.backlog.in_progress is 'Claimed by a batch.';
 revoke all on reaper.backlog from public;
-grant select on reaper.backlog to reaper_ops, reaper_ro;
+grant select on reaper.backlog to reaper_worker, reaper_ops, reaper_ro;

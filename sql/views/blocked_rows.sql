@@ -13,4 +13,4 @@ comment on column reaper.blocked_rows.attempts is 'How often it was tried.';
 comment on column reaper.blocked_rows.blocked_at is 'The first refusal.';
 comment on column reaper.blocked_rows.next_attempt is 'When it is tried again.';
 revoke all on reaper.blocked_rows from public;
-grant select on reaper.blocked_rows to reaper_ops, reaper_ro;
+grant select on reaper.blocked_rows to reaper_worker, reaper_ops, reaper_ro;

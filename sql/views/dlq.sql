@@ -13,4 +13,4 @@ comment on column reaper.dlq.last_error is 'Why it was given up.';
 comment on column reaper.dlq.queued_at is 'When its deletion was first owed.';
 comment on column reaper.dlq.buried_at is 'When it was given up.';
 revoke all on reaper.dlq from public;
-grant select on reaper.dlq to reaper_ops, reaper_ro;
+grant select on reaper.dlq to reaper_worker, reaper_ops, reaper_ro;

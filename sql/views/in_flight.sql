@@ -22,4 +22,4 @@ comment on column reaper.in_flight.bytes is 'Their bytes, as far as known.';
 comment on column reaper.in_flight.claimed_at is 'When the rows were marked.';
 comment on column reaper.in_flight.released_at is 'When rows and references went.';
 revoke all on reaper.in_flight from public;
-grant select on reaper.in_flight to reaper_ops, reaper_ro;
+grant select on reaper.in_flight to reaper_worker, reaper_ops, reaper_ro;

@@ -27,4 +27,4 @@ comment on column reaper.recent_runs.invalidations_failed is 'Cache entries that
 comment on column reaper.recent_runs.took is 'From the claim to the end.';
 comment on column reaper.recent_runs.batch_id is 'The token that the batch had last.';
 revoke all on reaper.recent_runs from public;
-grant select on reaper.recent_runs to reaper_ops, reaper_ro;
+grant select on reaper.recent_runs to reaper_worker, reaper_ops, reaper_ro;

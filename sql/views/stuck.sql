@@ -18,4 +18,4 @@ comment on column reaper.stuck.held_for is 'Since when.';
 comment on column reaper.stuck.codes is 'How many rows or cache entries.';
 comment on column reaper.stuck.reason is 'Why it is here.';
 revoke all on reaper.stuck from public;
-grant select on reaper.stuck to reaper_ops, reaper_ro;
+grant select on reaper.stuck to reaper_worker, reaper_ops, reaper_ro;

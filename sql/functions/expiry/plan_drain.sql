@@ -26,8 +26,7 @@ as $$
            count(*) filter (where j.freed),
            coalesce(sum(j.size_bytes) filter (where j.freed), 0)::bigint,
            count(*) filter (where not j.freed),
-           (select sum(r.rows_deleted) / nullif(extract(epoch from max(r.finished_at) - min(r.claimed_at)), 0)
-              from (select * from reaper.runs r order by r.run_id desc limit 100) as r)
+           (select s.rows_per_second from reaper.recent_speed() as s)
       from judged j;
 $$;
 comment on function reaper.plan_drain() is

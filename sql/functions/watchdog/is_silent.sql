@@ -12,4 +12,4 @@ $$;
 comment on function reaper.is_silent(text, timestamptz) is
     'Whether the worker''s last heartbeat is older than settings.worker_silence.';
 revoke all on function reaper.is_silent(text, timestamptz) from public;
-grant execute on function reaper.is_silent(text, timestamptz) to reaper_ops, reaper_ro;
+grant execute on function reaper.is_silent(text, timestamptz) to reaper_worker, reaper_ops, reaper_ro;

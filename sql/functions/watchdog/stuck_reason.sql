@@ -11,4 +11,4 @@ $$;
 comment on function reaper.stuck_reason(text, timestamptz, timestamptz) is
     'Why a batch with this holder makes no progress; null when it does.';
 revoke all on function reaper.stuck_reason(text, timestamptz, timestamptz) from public;
-grant execute on function reaper.stuck_reason(text, timestamptz, timestamptz) to reaper_ops, reaper_ro;
+grant execute on function reaper.stuck_reason(text, timestamptz, timestamptz) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,0 +1,27 @@
+-- recent_speed: how fast the last batches went, all workers together.
+-- Only time in which some batch was in work counts, so the hours between two drains do not. A batch that lay about, because
+-- its worker died and another one finished it much later, says nothing about speed.
+create or replace function reaper.recent_speed()
+    returns table (batches bigint, rows_deleted bigint, bytes_freed bigint, seconds numeric, rows_per_second numeric)
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    with recent as (
+        select r.rows_deleted, r.bytes_freed, tstzrange(r.claimed_at, r.finished_at) as busy
+          from (select * from reaper.runs r order by r.run_id desc limit 100) as r
+         where r.finished_at - r.claimed_at between interval '0' and interval '10 minutes'
+    ), total as (
+        select count(*) as batches,
+               coalesce(sum(r.rows_deleted), 0)::bigint as rows_deleted,
+               coalesce(sum(r.bytes_freed), 0)::bigint as bytes_freed,
+               (select coalesce(sum(extract(epoch from upper(span) - lower(span))), 0)
+                  from unnest(range_agg(r.busy)) as span) as seconds
+          from recent r
+    )
+    select t.batches, t.rows_deleted, t.bytes_freed, t.seconds, round(t.rows_deleted / nullif(t.seconds, 0), 1)
+      from total t;
+$$;
+comment on function reaper.recent_speed() is
+    'What the last 100 batches did, in how many seconds in which at least one of them was in work; rows_per_second is null when there was no run yet.';
+revoke all on function reaper.recent_speed() from public;
+grant execute on function reaper.recent_speed() to reaper_worker, reaper_ops, reaper_ro;
