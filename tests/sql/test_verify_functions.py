@@ -1,0 +1,239 @@
+"""The functions behind `reaper verify`, `status` and `plan`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.paste_fixtures import Clock, Pastes, Worker, column, record, refs, refused, value
+
+Connection = psycopg.Connection[Any]
+
+
+def health(db: Connection) -> Any:
+    return record(db, "select * from reaper.health")
+
+
+def walk(db: Connection, limit: int) -> list[str]:
+    """The keys of all pages, one after the other."""
+    keys: list[str] = []
+    while page := column(
+        db, "select object_key from reaper.expected_objects(%s, %s)", keys[-1] if keys else "", limit
+    ):
+        keys += page
+    return keys
+
+
+def test_an_empty_system_is_ok_and_has_no_reasons(db: Connection) -> None:
+    assert (health(db).verdict, health(db).reasons) == ("ok", [])
+
+
+def test_a_due_row_is_no_trouble_for_26_hours_and_then_the_system_is_behind(
+    db: Connection, paste: Pastes, me: Worker
+) -> None:
+    paste("a", expires="-25 hours")
+    paste("claimed", expires="-30 hours")
+    me.heartbeat()
+    me.claim(1)
+    assert health(db).verdict == "ok"
+    paste("b", expires="-27 hours")
+    assert health(db).verdict == "behind"
+    assert health(db).reasons == ["a paste that expired 27 hours ago is still waiting; 26 are allowed"]
+
+
+def test_a_blocked_row_does_not_make_the_system_late(db: Connection, paste: Pastes) -> None:
+    paste("a", expires="-3 days")
+    db.execute("insert into reaper.blocked values ('a', '23503', 'no', 1, now(), now() + interval '1 hour')")
+    assert health(db).verdict == "ok"
+    db.execute("delete from reaper.blocked")
+    assert health(db).verdict == "stalled"
+
+
+def test_late_rows_that_nobody_works_on_mean_that_the_system_has_stalled(
+    db: Connection, paste: Pastes, me: Worker, clock: Clock
+) -> None:
+    paste("a", expires="-3 days")
+    me.drain()
+    paste("b", expires="-3 days")
+    assert health(db).verdict == "behind"
+    clock.advance("11 minutes")
+    assert health(db).verdict == "stalled"
+    assert "no batch was finished for 11 minutes, and no living worker holds one" in health(db).reasons
+
+
+def test_a_batch_that_nobody_holds_stalls_the_system_after_ten_minutes(
+    db: Connection, paste: Pastes, clock: Clock
+) -> None:
+    paste("a")
+    db.execute("call reaper.drain()")
+    assert health(db).verdict == "ok"
+    clock.advance("11 minutes")
+    assert health(db).verdict == "stalled"
+    assert health(db).reasons[0] == "1 batches make no progress, the oldest for 11 minutes"
+
+
+def test_speed_counts_the_time_in_which_a_batch_was_in_work_and_no_other(db: Connection) -> None:
+    assert record(db, "select * from reaper.recent_speed()").rows_per_second is None
+    db.execute(
+        "insert into reaper.runs (batch_id, rows_claimed, rows_deleted, rows_returned, rows_blocked,"
+        " objects_deleted, objects_failed, bytes_freed, invalidations_failed,"
+        " claimed_at, released_at, finished_at)"
+        " select gen_random_uuid(), 100, 100, 0, 0, 1, 0, 5, 0, d + b, d + b, d + e"
+        "  from (values (now() - interval '1 day', interval '0 s', interval '8 s'),"
+        "               (now() - interval '1 day', interval '4 s', interval '10 s'),"
+        "               (now() - interval '1 day', interval '0 s', interval '5 hours'),"
+        "               (now(), interval '0 s', interval '10 s')) as t (d, b, e)"
+    )
+    speed = record(db, "select * from reaper.recent_speed()")
+    assert (speed.batches, speed.rows_deleted, speed.seconds, speed.rows_per_second) == (3, 300, 20, 15)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
+def test_expected_objects_come_in_byte_order_page_by_page_whatever_their_keys(
+    db: Connection, limit: int
+) -> None:
+    db.execute(
+        "insert into content (content_hash, object_key, ref_count) values"
+        " ('b', null, 0), ('B', null, 0), ('é', null, 0), ('a', 'zz/1', 0), ('c', 'B/x', 0),"
+        " ('d', 'b/x', 0), ('e', '_', 0), ('f', null, 0), ('~', 'a', 0)"
+    )
+    keys = walk(db, limit)
+    assert keys == sorted(["b", "B", "é", "zz/1", "B/x", "b/x", "_", "f", "a"], key=str.encode)
+
+
+def test_expected_objects_are_complete_on_adopted_columns_with_another_collation(db: Connection) -> None:
+    db.execute("drop trigger reaper_retired_key on content")
+    db.execute(
+        'alter table pastes alter content_hash type text collate "default";'
+        ' alter table content alter content_hash type text collate "default",'
+        ' alter object_key type varchar collate "default"'
+    )
+    db.execute(
+        "insert into content (content_hash, object_key, ref_count) values ('b', null, 0), ('A', 'a', 0)"
+    )
+    assert walk(db, 1) == ["a", "b"]
+
+
+def test_a_page_of_expected_objects_is_two_index_scans(db: Connection) -> None:
+    db.execute(
+        "insert into content (content_hash, object_key, ref_count)"
+        " select md5(i::text), case when i % 2 = 0 then left(md5(i::text), 2) || '/' || md5(i::text) end, 0"
+        "  from generate_series(1, 20000) as i"
+    )
+    db.execute("analyze content")
+    before = value(db, "select pg_stat_get_numscans('content'::regclass)")
+    walk(db, 1000)
+    db.execute("select pg_stat_force_next_flush()")
+    assert value(db, "select pg_stat_get_numscans('content'::regclass)") == before, "a sequential scan"
+    assert len(walk(db, 1000)) == 20000
+
+
+def test_a_key_is_known_in_content_and_in_every_place_that_owes_its_deletion(
+    db: Connection, paste: Pastes, me: Worker
+) -> None:
+    paste("live", content="live", expires="+1 day")
+    paste("bare", content="bare", expires="+1 day", own_key=False)
+    for code in ("queued", "dead", "released"):
+        paste(code, content=code)
+    batch = me.claim(2)
+    me.drop(batch)
+    failed = [
+        {"backend": "default", "object_key": "key of dead", "error": "denied", "permanent": True},
+        {"backend": "default", "object_key": "key of queued", "error": "slow"},
+    ]
+    me.finish(batch, failed)
+    me.drop(me.claim())
+    keys = ["key of live", "bare", "live", "key of queued", "key of dead", "key of released", "stranger"]
+    known = dict(
+        db.execute("select object_key, place from reaper.known_objects('default', %s)", [keys]).fetchall()
+    )
+    assert known == {
+        "key of live": "content",
+        "bare": "content",
+        "key of queued": "cleanup_queue",
+        "key of dead": "cleanup_dlq",
+        "key of released": "batch",
+    }
+    assert column(db, "select object_key from reaper.known_objects('elsewhere', %s)", keys) == [
+        "key of live",
+        "bare",
+    ]
+
+
+def test_live_pastes_are_those_that_can_be_read(db: Connection, paste: Pastes) -> None:
+    paste("never", expires=None)
+    paste("later", expires="+1 day")
+    paste("gone", expires="-1 day")
+    row = record(db, "select * from reaper.live_pastes('{same}', 1)")
+    assert (row.pastes, row.examples) == (2, ["later"])
+
+
+def test_a_cache_entry_is_judged_by_what_becomes_of_its_paste(
+    db: Connection, paste: Pastes, me: Worker
+) -> None:
+    paste("released", content="r")
+    me.drop(me.claim())
+    db.execute("insert into reaper.invalidations values ('queued', 1, 'away', now(), now())")
+    paste("live", expires=None)
+    paste("waiting")
+    paste("overdue", expires="-2 days")
+    codes = ["live", "waiting", "overdue", "released", "queued", "never was"]
+    judged = dict(db.execute("select * from reaper.judge_cached(%s)", [codes]).fetchall())
+    assert judged == {
+        "live": "live",
+        "waiting": "waiting",
+        "overdue": "overdue",
+        "released": "owed",
+        "queued": "owed",
+        "never was": "unknown",
+    }
+
+
+def test_repair_raises_and_lowers_counts_writes_both_down_and_deletes_nothing(
+    db: Connection, paste: Pastes
+) -> None:
+    paste.many("low", 3, content="low", expires=None)
+    paste.many("high", 2, content="high", expires=None)
+    paste("right", content="right", expires=None)
+    db.execute("insert into content (content_hash, ref_count) values ('unnamed', 7)")
+    db.execute("update content set ref_count = 1 where content_hash = 'low'")
+    db.execute("update content set ref_count = 9 where content_hash = 'high'")
+    repaired = db.execute("select * from reaper.repair_counts()").fetchall()
+    assert repaired == [("high", 9, 2), ("low", 1, 3), ("unnamed", 7, 0)]
+    assert (refs(db, "low"), refs(db, "high"), refs(db, "right"), refs(db, "unnamed")) == (3, 2, 1, 0)
+    assert db.execute(
+        "select content_hash, expected, found, action from reaper.drift order by 1"
+    ).fetchall() == [
+        ("high", 9, 2, "lowered"),
+        ("low", 1, 3, "raised"),
+        ("unnamed", 7, 0, "lowered"),
+    ]
+    assert db.execute("select * from reaper.repair_counts()").fetchall() == []
+
+
+def test_repair_goes_page_by_page(db: Connection, paste: Pastes) -> None:
+    paste.many("p", 5, expires=None, ref=False)
+    assert len(column(db, "select content_hash from reaper.repair_counts(3)")) == 3
+    assert len(column(db, "select content_hash from reaper.repair_counts(3)")) == 2
+
+
+def test_repair_waits_for_a_paste_that_is_being_inserted_and_counts_it(
+    db: Connection, paste: Pastes, connect: Callable[..., Connection]
+) -> None:
+    paste("a", expires=None)
+    db.execute("update content set ref_count = 5")
+    writer = connect(autocommit=False)
+    writer.execute("insert into pastes (short_code, content_hash) values ('b', 'same')")
+    with refused("55P03"):
+        db.execute("select * from reaper.repair_counts()")
+    writer.execute("update content set ref_count = ref_count + 1")
+    writer.commit()
+    assert db.execute("select * from reaper.repair_counts()").fetchall() == [("same", 6, 2)]
+
+
+def test_repair_refuses_another_isolation_level(db: Connection) -> None:
+    db.execute("begin isolation level repeatable read")
+    with refused("RP006"):
+        db.execute("select * from reaper.repair_counts()")
+    db.execute("rollback")
