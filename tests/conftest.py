@@ -1,7 +1,5 @@
 """One PostgreSQL server for the whole run; each test gets a database cloned from a migrated template."""
 
-import importlib
-import importlib.util
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
@@ -14,6 +12,7 @@ from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
 
 from reaper.embedded import Postgres
+from reaper.migrate import migrate
 
 pytest_plugins = ["tests.paste_fixtures"]
 
@@ -47,9 +46,7 @@ def server_address(server: Postgres) -> SimpleNamespace:
 
 def load_schema(host: str, port: int, user: str, dbname: str, **_: object) -> None:
     """Bring the template database to the newest schema."""
-    if importlib.util.find_spec("reaper.migrate"):
-        migrate = importlib.import_module("reaper.migrate").migrate
-        migrate(make_conninfo(host=host, port=port, user=user, dbname=dbname))
+    migrate(make_conninfo(host=host, port=port, user=user, dbname=dbname))
 
 
 migrated_template = factories.postgresql_noproc(
