@@ -1,0 +1,164 @@
+"""The roles: a worker works through the functions alone, and nobody but the owner moves the clock."""
+
+import psycopg
+import pytest
+
+from tests.paste_fixtures import Worker, codes, column, refused, value
+
+RELATIONS = """
+select c.oid::regclass::text
+  from pg_class c
+ where c.relnamespace in ('public'::regnamespace, 'reaper'::regnamespace)
+   and c.relkind in ('r', 'v', 'm', 'p', 'S')
+"""
+TABLE_RIGHTS = "select, insert, update, delete, truncate, references, trigger"
+COLUMN_RIGHTS = "select, insert, update, references"
+MAY = f"""
+select coalesce(case when c.relkind = 'S' then has_sequence_privilege(r.name, c.oid, 'usage, select, update')
+                     when c.relkind = 'v' then has_table_privilege(r.name, c.oid, 'insert, update, delete')
+                     else has_table_privilege(r.name, c.oid, '{TABLE_RIGHTS}')
+                          or has_any_column_privilege(r.name, c.oid, '{COLUMN_RIGHTS}') end, false)
+  from pg_class c
+ cross join (select current_user as name) as r
+ where c.oid = %s::regclass
+"""
+
+
+@pytest.fixture
+def login(db, dsn):
+    """Logs in as a new member of a role; what is made here is cluster-wide, so it is removed again."""
+    opened = []
+
+    def as_member_of(role):
+        name = f"member_of_{role}"
+        db.execute(f"create role {name} login in role {role}")
+        connection = psycopg.connect(dsn, user=name, autocommit=True)
+        opened.append((name, connection))
+        return connection
+
+    yield as_member_of
+    for name, connection in opened:
+        connection.close()
+        db.execute(f"drop owned by {name}")
+        db.execute(f"drop role {name}")
+
+
+def test_a_worker_can_do_its_whole_work_through_the_functions(db, paste, clock, login, reset_stuck):
+    connection = login("reaper_worker")
+    first, second = Worker(connection, "first"), Worker(connection, "second")
+    paste.many("p", 10)
+    first.heartbeat()
+    batch = first.claim(4)
+    assert len(first.drop(batch)) == 4
+    first.finish(batch, [{"short_code": "p00001", "error": "x"}])
+
+    first.drop(first.claim(2))
+    first.claim(1)
+    clock.advance("2 hours")
+    assert first.call("reset_stuck")[0] == (1, 1, 1)
+    adopted = second.adopt()
+    assert second.finish(adopted.batch_id).objects_deleted == 2
+
+    connection.execute("call reaper.drain(2)")
+    assert codes(db) == set()
+    assert len(second.drain()) == 4
+    assert first.call("check_invariants") == []
+    assert reset_stuck() == (0, 0, 0)
+
+
+def test_a_worker_has_no_rights_on_any_table_or_sequence(db, login):
+    connection = login("reaper_worker")
+    relations = column(db, RELATIONS)
+    assert {"pastes", "content", "reaper.batches", "reaper.settings", "reaper.refusals"} <= set(relations)
+    assert [each for each in relations if value(connection, MAY, each)] == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select * from public.pastes",
+        "delete from public.content",
+        "select * from reaper.batches",
+        "update reaper.settings set worker_silence = '1 day'",
+        "update reaper.settings set clock_may_move = true, clock_offset = '10 years'",
+        "select nextval('reaper.refusals')",
+        "select reaper.release_rows('{p00001}', now())",
+        "select reaper.block_rows('{p00001}', now(), '', '')",
+        "select reaper.return_rows('{p00001}')",
+        "create table reaper.mine ()",
+        "create function reaper.clock() returns timestamptz language sql as $$ select now() $$",
+        "alter function reaper.clock() set timezone = 'UTC'",
+        "set role reaper_owner",
+    ],
+)
+def test_a_worker_is_refused_at_the_back_doors(login, statement):
+    with refused("42501"):
+        login("reaper_worker").execute(statement)
+
+
+@pytest.mark.parametrize("role", ["reaper_worker", "reaper_app", "reaper_ops", "reaper_ro"])
+@pytest.mark.parametrize("setting", ["clock_may_move = true", "clock_offset = '10 years'", "only_row = true"])
+def test_nobody_but_the_owner_moves_the_clock(login, role, setting):
+    with refused("42501"):
+        login(role).execute(f"update reaper.settings set {setting}")
+
+
+def test_nothing_a_worker_sets_makes_a_live_row_due(db, paste, login):
+    paste("alive", expires="1 hour")
+    connection = login("reaper_worker")
+    for mischief in (
+        "set reaper.clock_offset = '10 years'",
+        "set reaper.clock_may_move = true",
+        "set timezone = 'Etc/GMT-14'",
+        "set datestyle = 'SQL, DMY'",
+        "set search_path = pg_temp",
+        "create function pg_temp.clock_timestamp() returns timestamptz return 'infinity'::timestamptz",
+        "create temp table settings as select true as clock_may_move, interval '10 years' as clock_offset",
+    ):
+        connection.execute(mischief)
+    assert Worker(connection).try_claim() is None
+    assert codes(db) == {"alive"}
+
+
+def test_operators_tune_what_is_theirs_to_tune(db, login):
+    operator = login("reaper_ops")
+    operator.execute("update reaper.settings set worker_silence = '2 minutes', blocked_retry = '2 hours'")
+    assert value(db, "select worker_silence = '2 minutes' from reaper.settings")
+
+
+@pytest.mark.parametrize("setting", ["worker_silence = '1 second'", "blocked_retry = '0'"])
+def test_settings_that_would_do_harm_are_refused(login, setting):
+    with refused("23514"):
+        login("reaper_ops").execute(f"update reaper.settings set {setting}")
+
+
+@pytest.mark.parametrize("role", ["reaper_ops", "reaper_ro"])
+@pytest.mark.parametrize(
+    "view", ["health", "backlog", "stuck", "in_flight", "recent_runs", "dlq", "blocked_rows", "settings"]
+)
+def test_operators_and_readers_read_every_view(paste, me, login, role, view):
+    paste.many("p", 2)
+    me.drop(me.claim(1))
+    connection = login(role)
+    connection.execute(f"select * from reaper.{view}")
+    assert Worker(connection).call("check_invariants") == []
+
+
+@pytest.mark.parametrize("role", ["reaper_app", "reaper_ro"])
+@pytest.mark.parametrize(
+    "call", ["select reaper.claim_expired()", "call reaper.drain()", "select reaper.reset_stuck()"]
+)
+def test_applications_and_readers_cannot_drain(login, role, call):
+    with refused("42501"):
+        login(role).execute(call)
+
+
+def test_a_stranger_can_do_nothing(db, dsn):
+    db.execute("create role stranger login")
+    try:
+        with psycopg.connect(dsn, user="stranger", autocommit=True) as connection:
+            for statement in ("select reaper.clock()", "select * from reaper.health", "call reaper.drain()"):
+                with refused("42501"):
+                    connection.execute(statement)
+    finally:
+        db.execute("drop role stranger")
