@@ -1,0 +1,193 @@
+"""The explorer has teeth: take a safeguard out of the SQL, and it finds an order in which that does harm."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from reaper.files import installed_source
+
+from .actors import Connection
+from .explorer import Actor, Exploration, Run, explore
+from .scenes import Judge, Stage, World, begin, codes, committed, drop, dropper, interleave, settle, values
+
+ALONE = World(due={"a": "h"}, claimed={"batch": 1})
+INSERT = "insert into pastes (short_code, content_hash) values ('new', 'h')"
+ADD = "update content set ref_count = ref_count + 1 where content_hash = 'h'"
+FOREIGN_KEY_OFF = """
+    alter table pastes disable trigger all;
+    alter table content disable trigger all;
+    alter table pastes enable trigger log;
+    alter table content enable trigger log;
+"""
+EXTEND = "update pastes set expires_at = null where short_code = 'a'"
+
+
+def without(stage: Stage, function: str, safeguard: str, instead: str = "") -> None:
+    """Load a function of this release into the test's database with one part of it exchanged."""
+    text = (installed_source().sql / "functions" / f"{function}.sql").read_text(encoding="utf-8")
+    assert text.count(safeguard) == 1, f"{safeguard!r} is not in {function} once"
+    stage.conn.execute(text.replace(safeguard, instead).encode())
+
+
+def survives(code: str) -> Judge:
+    """The judgement that what the writer committed is there."""
+
+    def judge(conn: Connection, run: Run) -> Iterable[str]:
+        wrote = any(outcome.value == 1 for outcome in run.outcomes.values())
+        return [f"{code} is lost"] if wrote and committed(run, "writer") and code not in codes(conn) else []
+
+    return judge
+
+
+def against_drop(stage: Stage, writer: Actor, code: str) -> Exploration:
+    return interleave(stage, ALONE, {"writer": writer, "worker": dropper("batch")}, survives(code))
+
+
+def problems(result: Exploration) -> str:
+    """All that went wrong in any order, in words."""
+    return "\n".join(wrong for found in result.violations.values() for wrong in found)
+
+
+LOCK = "order by c.content_hash for update"
+WEAKER = "order by c.content_hash for no key update"
+
+
+def test_a_weaker_lock_on_content_ends_in_a_deadlock_with_an_insert(stage: Stage) -> None:
+    """The drop no longer waits for the new paste's transaction, and meets it when it deletes the content."""
+    writer = Actor(begin(INSERT), ADD, "commit")
+    assert not against_drop(stage, writer, "new").deadlocks
+    without(stage, "expiry/release_rows", LOCK, WEAKER)
+    assert against_drop(stage, writer, "new").deadlocks
+
+
+@pytest.mark.parametrize(
+    ("before", "harm"),
+    [("", "a is blocked"), (FOREIGN_KEY_OFF, "every paste has its content: h")],
+    ids=["with the foreign key", "without"],
+)
+def test_a_weaker_lock_on_content_decides_before_an_insert_is_seen(
+    stage: Stage, before: str, harm: str
+) -> None:
+    """The writer forgets to count; without the foreign key's triggers only the lock protects its paste."""
+    stage.conn.execute(before)
+    lock = "select count(*) as n from (select from content where content_hash = 'h' for key share) as c"
+    insert = "insert into pastes (short_code, content_hash) select 'new', 'h' where %(n)s = 1"
+    actors = {"writer": Actor(begin(lock), insert, "commit"), "worker": dropper("batch")}
+
+    def look() -> str:
+        return problems(
+            explore(stage.connect, actors, reset=ALONE.reset, at_end=lambda conn, _run: settle(conn))
+        )
+
+    assert not look()
+    without(stage, "expiry/release_rows", LOCK, WEAKER)
+    assert harm in look()
+
+
+def test_a_drop_that_does_not_look_at_the_expiry_again_loses_an_extended_paste(stage: Stage) -> None:
+    writer = Actor(begin(EXTEND), "commit")
+    assert not problems(against_drop(stage, writer, "a"))
+    without(
+        stage,
+        "expiry/release_rows",
+        "where p.short_code = any (v_held) and p.expires_at <= p_now\n        returning",
+        "where p.short_code = any (v_held)\n        returning",
+    )
+    assert "a is lost" in problems(against_drop(stage, writer, "a"))
+
+
+def test_a_drop_that_does_not_look_at_the_mark_again_takes_a_row_that_was_given_back(stage: Stage) -> None:
+    unmark = "update pastes set deletion_status = 'NOT_EXPIRED' where short_code = 'a'"
+    actors = {"writer": Actor(unmark), "worker": Actor(drop("batch"))}
+
+    def taken(conn: Connection, run: Run) -> list[str]:
+        first = run.schedule.startswith("writer1")
+        return ["a was not marked, and is gone"] if first and "a" not in codes(conn) else []
+
+    def look() -> str:
+        return problems(explore(stage.connect, actors, reset=ALONE.reset, at_end=taken))
+
+    assert not look()
+    without(
+        stage,
+        "expiry/release_rows",
+        "and p.deletion_status = 'DELETION_IN_PROGRESS'\n                       and p.content_hash",
+        "and p.content_hash",
+    )
+    assert "a was not marked" in look()
+
+
+def test_believing_the_count_instead_of_the_rows_is_found_out(stage: Stage) -> None:
+    """With a count that is too low the content of a live paste would go."""
+    world = World(due={"a": "h"}, live={"b": "h"}, claimed={"batch": 1}, counts={"h": 1})
+
+    def harm(conn: Connection, _run: Run) -> list[str]:
+        refs = values(conn, "select ref_count from content where content_hash = 'h'")
+        blocked = values(conn, "select message from reaper.blocked")
+        return blocked + ([] if refs == [1] else [f"ref_count of the live content is {refs}"])
+
+    def look() -> str:
+        return problems(explore(stage.connect, {"worker": dropper("batch")}, reset=world.reset, at_end=harm))
+
+    assert not look()
+    without(stage, "expiry/release_rows", "where n.expected <= 0 and n.found = 0", "where n.expected <= 0")
+    assert "violates foreign key constraint" in look()
+
+
+def test_deciding_before_the_locks_leaves_content_that_nobody_needs(stage: Stage) -> None:
+    """Two drops of the last two references: each would see the other's paste and leave the content."""
+    world = World(due={"a": "h", "b": "h"}, claimed={"one": 1, "two": 1})
+    actors = {"first": dropper("one"), "second": dropper("two")}
+    assert not problems(interleave(stage, world, actors))
+    without(
+        stage,
+        "expiry/release_rows",
+        f"perform from public.content c where c.content_hash = any (v_hashes) {LOCK};",
+    )
+    assert problems(interleave(stage, world, actors))
+
+
+def test_a_token_that_is_not_asked_for_its_state_forgets_objects(stage: Stage) -> None:
+    back = Actor(begin("select reaper.give_back(%(batch)s)"), "commit")
+    actors = {"back": back, "worker": dropper("batch")}
+    assert not problems(interleave(stage, ALONE, actors))
+    without(stage, "guards/hold_batch", " or v_batch.state <> all (p_states)")
+    assert "1 contents died, 0 of their objects are owed or gone" in problems(
+        interleave(stage, ALONE, actors)
+    )
+
+
+def test_a_token_that_is_kept_at_adoption_lets_two_settle_one_batch(stage: Stage) -> None:
+    """Who wakes up late settles what another is still working on."""
+    world = World(due={"a": "h"}, claimed={"batch": 1}, released=("batch",), orphaned=True)
+    adopt = "select batch_id as adopted from reaper.adopt_batch('adopter')"
+    finish = "select rows_deleted from reaper.finish_batch(%(batch)s, '[]')"
+    actors = {"adopter": Actor(adopt, "select 1"), "holder": Actor(finish)}
+
+    def stolen(_conn: Connection, run: Run) -> list[str]:
+        late = run.schedule.startswith("adopter1") and not run.outcomes["holder1"].sqlstate
+        return ["the old holder settled the adopter's batch"] if late else []
+
+    assert not problems(interleave(stage, world, actors, stolen))
+    without(stage, "watchdog/adopt_batch", "set batch_id = gen_random_uuid(), worker", "set worker")
+    assert "the old holder settled" in problems(interleave(stage, world, actors, stolen))
+
+
+def test_a_blind_guard_of_retired_names_is_found_out(stage: Stage) -> None:
+    world = World(due={"a": "h"}, claimed={"batch": 1}, legacy=True)
+    writer = Actor(begin("insert into content (content_hash, ref_count) values ('h', 0)"), "commit")
+    actors = {"writer": writer, "worker": dropper("batch")}
+    assert not problems(interleave(stage, world, actors))
+    without(stage, "guards/refuse_retired_key", "if exists (select", "if false and exists (select")
+    assert "no live object is to be deleted: h" in problems(interleave(stage, world, actors))
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_a_drop_from_an_old_snapshot_is_found_out(stage: Stage, isolation: str) -> None:
+    """Without the refusal a paste that was committed after the snapshot is not seen."""
+    worker = Actor(begin("select 1"), drop("batch"), "commit", isolation=isolation)
+    writer = Actor(begin(INSERT), ADD, "commit")
+    actors = {"writer": writer, "worker": worker}
+    without(stage, "guards/require_read_committed", "<> 'read committed' then", "= 'none' then")
+    result = interleave(stage, ALONE, actors, survives("new"))
+    assert problems(result) or result.errors("40001")
