@@ -1,0 +1,241 @@
+"""What a claim reads depends neither on the size of the table nor on statistics nor on old snapshots."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.paste_fixtures import Connection, Worker
+
+SMALL, LARGE = 10_000, 1_000_000
+START = ("-infinity", "")
+
+# Autovacuum would bring statistics just when a test wants to be without. Half of the rows are due, each
+# hundred of them shares a content. Foreign keys are not asked: the rows are right by construction.
+FILL = """
+alter table pastes set (autovacuum_enabled = false);
+alter table content set (autovacuum_enabled = false);
+set session_replication_role = replica;
+insert into content (content_hash, object_key, ref_count, size_bytes)
+select 'h' || i, 'k' || i, 100, 10 from generate_series(1, {rows} / 100) as i;
+insert into pastes (short_code, content_hash, expires_at)
+select 'c' || lpad(i::text, 8, '0'), 'h' || (i - 1) / 100 + 1, {expires} from generate_series(1, {rows}) as i;
+"""
+SPREAD = "now() - interval '1 day' + (i - {rows} / 2) * interval '0.01 seconds'"
+ONE_INSTANT = "timestamptz '2020-02-02 00:00:00+00'"
+
+
+@pytest.fixture(scope="module")
+def databases(server: Any, migrated_template: Any) -> Iterator[Callable[..., str]]:
+    """Makes databases of a given size, from which each test clones its own."""
+    made: dict[str, None] = {}
+    with psycopg.connect(server.dsn(), autocommit=True) as admin:
+
+        def database(name: str, template: str) -> str:
+            query = "create database {} template {} strategy file_copy"
+            admin.execute(sql.SQL(query).format(sql.Identifier(name), sql.Identifier(template)))
+            made[name] = None
+            return name
+
+        def filled(rows: int, expires: str) -> str:
+            name = f"plans_{rows}_{expires == ONE_INSTANT}"
+            if name not in made:
+                database(name, migrated_template.template_dbname)
+                with psycopg.connect(server.dsn(name)) as connection:
+                    connection.execute(FILL.format(rows=rows, expires=expires.format(rows=rows)))
+            return name
+
+        def clone(rows: int, expires: str = SPREAD) -> str:
+            return server.dsn(database(f"clone_{len(made)}", filled(rows, expires)))
+
+        yield clone
+        for name in made:
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def table_of(databases: Callable[..., str]) -> Iterator[Callable[..., "Drainer"]]:
+    """A drainer at a fresh copy of a table of that many rows."""
+    opened: list[Connection] = []
+
+    def open_one(rows: int, expires: str = SPREAD) -> "Drainer":
+        opened.append(psycopg.connect(databases(rows, expires), autocommit=True))
+        return Drainer(opened[-1])
+
+    yield open_one
+    for connection in opened:
+        connection.close()
+
+
+class Drainer(Worker):
+    """Drains, and tells how many pages each step looked at."""
+
+    cursor: tuple[Any, str] = START
+
+    def pages(self, query: str, *arguments: Any) -> int:
+        """The pages that a statement, and all that it calls, found in memory or read."""
+        explained = self.connection.execute(f"explain (analyze, buffers, format json) {query}", arguments)
+        plan = explained.fetchone()[0][0]["Plan"]  # type: ignore[index]
+        return int(plan["Shared Hit Blocks"]) + int(plan["Shared Read Blocks"])
+
+    def measured_claim(self, limit: int = 100) -> int:
+        return self.pages("select * from reaper.claim_expired(%s, 'w', %s, %s)", limit, *self.cursor)
+
+    def measured_drop(self) -> int:
+        """The claim is dropped and finished; only the drop is measured."""
+        batch = self.connection.execute("select batch_id from reaper.batches").fetchone()[0]  # type: ignore[index]
+        pages = self.pages("select * from reaper.drop_references(%s)", batch)
+        self.finish(batch)
+        return pages
+
+    def step(self, limit: int = 100) -> tuple[int, int]:
+        """One claim and its drop, from where the last one ended; the pages of each."""
+        claimed = self.measured_claim(limit)
+        self.cursor = self.connection.execute(
+            "select p.expires_at, p.short_code from pastes p"
+            "  join reaper.batches b on p.short_code = b.short_codes[cardinality(b.short_codes)]"
+        ).fetchone()  # type: ignore[assignment]
+        return claimed, self.measured_drop()
+
+
+def steady(drainer: Drainer) -> tuple[int, int]:
+    """The dearest claim and the dearest drop once caches and plans are warm."""
+    steps = [drainer.step() for _ in range(8)][2:]
+    return max(claim for claim, _ in steps), max(drop for _, drop in steps)
+
+
+def flat(small: int, large: int) -> bool:
+    """One more level of an index is allowed, a scan of the table or of the backlog is not."""
+    return large <= 1.5 * small + 200
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])
+def test_a_claim_and_a_drop_read_as_little_in_a_million_rows_as_in_ten_thousand(table_of, analyzed):
+    measured = []
+    for size in (SMALL, LARGE):
+        drainer = table_of(size)
+        if analyzed:
+            drainer.connection.execute("analyze")
+        measured.append(steady(drainer))
+    (small_claim, small_drop), (large_claim, large_drop) = measured
+    assert flat(small_claim, large_claim), measured
+    assert flat(small_drop, large_drop), measured
+
+
+def test_the_measure_notices_a_scan_of_the_table(table_of):
+    measured = []
+    for size in (SMALL, LARGE):
+        drainer = table_of(size)
+        drainer.connection.execute("drop index reaper_pastes_due")
+        measured.append(steady(drainer)[0])
+    assert not flat(*measured), measured
+
+
+def test_statistics_from_before_the_table_grew_do_no_harm(table_of):
+    small = steady(table_of(SMALL))
+    drainer = table_of(100_000)
+    # What ANALYZE saw when the table was empty.
+    drainer.connection.execute("create temp table kept as table pastes; truncate pastes; analyze pastes")
+    drainer.connection.execute("set session_replication_role = replica; insert into pastes table kept")
+    drainer.connection.execute("set session_replication_role = origin")
+    large = steady(drainer)
+    assert flat(small[0], large[0]), (small, large)
+    assert flat(small[1], large[1]), (small, large)
+
+
+def claim_only(drainer: Drainer, *, cursor: bool) -> int:
+    pages = drainer.measured_claim(1000)
+    if cursor:
+        drainer.cursor = drainer.connection.execute(
+            "select expires_at, short_code from pastes where deletion_status = 'DELETION_IN_PROGRESS'"
+            " order by 1 desc, 2 desc limit 1"
+        ).fetchone()  # type: ignore[assignment]
+    return pages
+
+
+def test_the_fiftieth_claim_of_a_hundred_thousand_rows_of_one_instant_reads_no_more_than_the_first(table_of):
+    drainer = table_of(100_000, ONE_INSTANT)
+    claims = [claim_only(drainer, cursor=True) for _ in range(50)]
+    assert flat(claims[0], claims[-1]), claims
+
+
+def test_the_measure_notices_a_walk_over_rows_that_are_claimed_already(table_of):
+    drainer = table_of(100_000, ONE_INSTANT)
+    claims = [claim_only(drainer, cursor=False) for _ in range(50)]
+    assert not flat(claims[0], claims[-1]), claims
+
+
+@pytest.mark.parametrize("expires", [SPREAD, ONE_INSTANT], ids=["spread", "one instant"])
+def test_a_snapshot_pinned_by_another_session_makes_no_claim_and_no_drop_dearer(table_of, expires):
+    drainer = table_of(100_000, expires)
+    with psycopg.connect(drainer.connection.info.dsn) as reader:
+        reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        reader.execute("select count(*) from pastes")
+        steps = [drainer.step(1000) for _ in range(40)]
+        (first_claim, first_drop), (last_claim, last_drop) = steps[2], steps[-1]
+        assert flat(first_claim, last_claim), steps
+        assert flat(first_drop, last_drop), steps
+
+
+def scans(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How each table below this node is read."""
+    if "Relation Name" in plan and "Scan" in plan["Node Type"]:
+        yield plan["Node Type"], plan["Relation Name"]
+    for child in plan.get("Plans", ()):
+        yield from scans(child)
+
+
+@pytest.fixture
+def watched() -> Callable[[Connection], list[dict[str, Any]]]:
+    """Collects the plan of every statement that a connection runs, however deep in functions."""
+
+    def watch(connection: Connection) -> list[dict[str, Any]]:
+        plans: list[dict[str, Any]] = []
+        connection.execute("load 'auto_explain'")
+        for setting in ("log_min_duration = 0", "log_nested_statements = on", "log_format = json"):
+            connection.execute(f"set auto_explain.{setting}")
+        connection.add_notice_handler(lambda notice: plans.extend(plans_in(notice.message_primary)))
+        connection.execute("set client_min_messages = log")
+        return plans
+
+    return watch
+
+
+def plans_in(message: str | None) -> Iterator[dict[str, Any]]:
+    """The plan in a message of auto_explain, if it is one."""
+    _, found, plan = (message or "").partition("plan:\n")
+    if found:
+        yield json.loads(plan)
+
+
+def work(drainer: Drainer) -> None:
+    """Every hot function, often enough to see custom plans and generic ones."""
+    for _ in range(8):
+        batch = drainer.claim(10)
+        drainer.drop(batch)
+        drainer.finish(batch)
+        drainer.claim(5)
+        drainer.call("reset_stuck", "0")
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])
+@pytest.mark.parametrize("size", [200, 100_000])
+def test_no_plan_inside_a_hot_function_scans_pastes_or_content(table_of, watched, size, analyzed):
+    drainer = table_of(size)
+    if analyzed:
+        drainer.connection.execute("analyze")
+    # One row that cannot go, so that the way around it is seen too.
+    drainer.connection.execute("create table comments (code text primary key references pastes)")
+    drainer.connection.execute("insert into comments values ('c00000007')")
+    plans = watched(drainer.connection)
+    work(drainer)
+    queries = " ".join(plan["Query Text"] for plan in plans)
+    for step in ("insert into reaper.blocked", "delete from public.content", "update reaper.stray_scan"):
+        assert step in queries
+    read = {(how, table): plan["Query Text"] for plan in plans for how, table in scans(plan["Plan"])}
+    assert ("Index Scan", "pastes") in read
+    scanned = {("Seq Scan", table) for table in ("pastes", "content")} & set(read)
+    assert {each: read[each] for each in scanned} == {}
