@@ -240,4 +240,3 @@ def run_lanes(lanes: Sequence[Lane], stop: threading.Event) -> None:
             future.add_done_callback(lambda done: stop.set() if done.exception() else None)
     for future in running:
         future.result()
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -14,6 +14,7 @@ from reaper.db import Connection, translated
 from reaper.model import Batch, Claim, Cursor, Failed, Figures, ObjectRef, Owed, Reset
 
 Failures = Sequence[dict[str, Any]]
+T = TypeVar("T")
 
 
 class Queries:
@@ -33,6 +34,10 @@ class Queries:
             cursor.expires_at,
             cursor.short_code,
         )
+
+    def count_due(self) -> int:
+        """How many rows are due and not claimed."""
+        return int(self._value("select reaper.count_due()"))
 
     def drop_references(self, batch_id: UUID) -> Batch:
         """Release the rows and references of a batch; what is left to delete outside comes back."""
@@ -100,11 +105,11 @@ class Queries:
         """Settle leased codes; returns how many are gone."""
         return int(self._value("select reaper.finish_invalidations(%s, %s)", lease, Jsonb(list(failures))))
 
-    def _one(self, shape: type[Any], statement: str, *values: Any) -> Any:
+    def _one(self, shape: type[T], statement: str, *values: Any) -> T | None:
         rows = self._rows(shape, statement, *values)
         return rows[0] if rows else None
 
-    def _rows(self, shape: type[Any], statement: str, *values: Any) -> list[Any]:
+    def _rows(self, shape: type[T], statement: str, *values: Any) -> list[T]:
         with translated(), self._connection.cursor(row_factory=class_row(shape)) as cursor:
             return cursor.execute(statement, values).fetchall()
 

@@ -1,6 +1,6 @@
 """Writes docs/sql.md from the catalogue of a freshly migrated database: the comments are the documentation.
 
-    .venv/bin/python tools/sql_docs.py
+.venv/bin/python tools/sql_docs.py
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "sql.md"
 INTRO = """\
 # SQL reference
 
-Everything that a worker does to the database is one of these functions, and a DBA can call each of them by hand while
+Everything that a worker does to the database is one of these functions, and a DBA can call each by hand while
 workers run. This page is written from the database's own comments (`\\df+ reaper.*`, `\\d+ reaper.*`) by
 `tools/sql_docs.py`; a test keeps it current.
 
@@ -25,7 +25,7 @@ One batch by hand, in psql:
 ```sql
 select * from reaper.claim_expired(1000) \\gset
 select * from reaper.drop_references(:'batch_id');      -- these objects have no reference left: delete them
-select * from reaper.finish_batch(:'batch_id', '[]');   -- all deleted; without '[]' everything is queued for a worker
+select * from reaper.finish_batch(:'batch_id', '[]');   -- all deleted; without '[]' a worker does it later
 ```
 
 The whole backlog, leaving objects and cache entries to the next worker: `call reaper.drain();`
@@ -33,9 +33,7 @@ The whole backlog, leaving objects and cache entries to the next worker: `call r
 | SQLSTATE | meaning | the caller |
 |---|---|---|
 | RP001 | batch no longer held | drops it, goes on |
-| RP002 | content is gone, bytes are needed | uploads to the intent's key, commits again |
-| RP003 | intent gone | begins again |
-| RP004 | this key's deletion is pending | uses the doors, or tries later |
+| RP004 | this key's deletion is pending | uses a new key, or tries later |
 | RP005 | bad argument | gives up; the hint says what is allowed |
 | RP006 | wrong isolation level | uses read committed |
 | RP007 | a rollback would lose information | reads the count, saves it first |
@@ -54,7 +52,8 @@ FUNCTIONS = """
 
 RELATIONS = """
     select c.relname, obj_description(c.oid, 'pg_class'),
-           array(select array[a.attname::text, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum)]
+           array(select array[a.attname::text, format_type(a.atttypid, a.atttypmod),
+                              col_description(c.oid, a.attnum)]
                    from pg_attribute a
                   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
                   order by a.attnum)
@@ -92,7 +91,9 @@ def _function(signature: str, result: str | None, comment: str, roles: str) -> s
 
 def _relation(name: str, comment: str, columns: list[list[str]]) -> str:
     rows = [f"| `{column}` | {kind} | {text} |" for column, kind, text in columns]
-    return "\n".join([f"### `{name}`\n\n{comment}\n", "| column | type | meaning |", "|---|---|---|", *rows, ""])
+    return "\n".join(
+        [f"### `{name}`\n\n{comment}\n", "| column | type | meaning |", "|---|---|---|", *rows, ""]
+    )
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ begin
     if exists (select from reaper.retired_keys k where k.object_key = new.content_hash) then
         raise exception sqlstate 'RP004' using
             message = format('the deletion of object %s is pending', new.content_hash),
-            hint    = 'Store the content under a new object_key (reaper.begin_put gives one), or try again when the deletion is done.';
+            hint    = 'Store the content under a new object_key of its own, or try again when the deletion is done.';
     end if;
     -- A snapshot from before the retirement does not show it, the unique index does: then PostgreSQL raises 40001 here.
     if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
