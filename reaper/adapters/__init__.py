@@ -1,0 +1,1 @@
+"""What stands behind the ports: the only package that imports boto3 and redis."""

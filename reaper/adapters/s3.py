@@ -1,0 +1,84 @@
+"""A bucket as reaper sees it: delete, list, check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from reaper.adapters import s3_errors
+from reaper.adapters.s3_bucket import Bucket, S3Options
+from reaper.adapters.s3_sweep import Sweep
+from reaper.errors import ReaperError
+from reaper.model import Failed, StoredObject
+
+__all__ = ["S3Options", "S3Store"]
+
+DEFAULTS = S3Options()
+
+
+class S3Store:
+    """An ObjectStore in one bucket of AWS or of any server that speaks S3."""
+
+    def __init__(
+        self,
+        bucket: str,
+        endpoint_url: str | None = None,
+        options: S3Options = DEFAULTS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.bucket = bucket
+        self._endpoint_url = endpoint_url
+        self._options = options
+        self._clock = clock
+        self._requests = Bucket(bucket, endpoint_url, options)
+
+    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        """Delete any number of keys with all their versions; return those that are not known to be gone."""
+        sweep = Sweep(self._requests, self._options.threads, self._options.deadline, self._clock)
+        sweep.delete(keys)
+        return sweep.failed
+
+    def list(self, after: str = "") -> Iterator[StoredObject]:
+        """Every object in byte order of its key, page by page."""
+        last = after.encode()
+        try:
+            for page in self._requests.pages(after):
+                for found in page:
+                    last = self._in_order(last, found["Key"])
+                    yield StoredObject(found["Key"], found["Size"])
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
+    def check(self) -> None:
+        """Raise ConfigError or Unreachable, saying what to do, if the bucket cannot be used."""
+        try:
+            self._requests.look()
+            self._requests.is_versioned()
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing about the store and is no reason not to use it."""
+        return (self._requests.note,) if self._requests.note else ()
+
+    def close(self) -> None:
+        """Give the connections up."""
+        self._requests.close()
+
+    def _in_order(self, last: bytes, key: str) -> bytes:
+        """Whoever compares a listing with sorted rows would call objects missing that only come later."""
+        here = key.encode()
+        if last and here <= last:
+            raise ReaperError(
+                f"bucket {self.bucket} lists {key!r} out of byte order",
+                "S3 lists in the byte order of keys; this store does not, so its objects cannot be compared.",
+            )
+        return here
+
+    def _explain(self, error: Exception) -> ReaperError:
+        return s3_errors.explain(error, self.bucket, self._endpoint_url)
+
+    def __repr__(self) -> str:
+        where = s3_errors.without_login(self._endpoint_url) if self._endpoint_url else "AWS"
+        return f"S3Store({self.bucket!r} at {where})"

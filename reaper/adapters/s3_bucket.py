@@ -1,0 +1,179 @@
+"""One bucket, request by request: what the rest of the adapter says to S3, and nothing of what it means."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from reaper.adapters import s3_errors
+from reaper.adapters.s3_errors import Kind
+from reaper.errors import ConfigError
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSRequest
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_s3.type_defs import (
+        DeleteObjectsOutputTypeDef,
+        ObjectIdentifierTypeDef,
+        PaginatorConfigTypeDef,
+    )
+
+# What they log at DEBUG has session tokens and signed headers in it.
+TALKATIVE = ("boto3", "botocore", "s3transfer", "urllib3")
+
+
+@dataclass(frozen=True, slots=True)
+class S3Options:
+    """How patient and how careful to be with one store."""
+
+    connect_timeout: float = 2.0
+    read_timeout: float = 10.0
+    attempts: int = 2
+    # For one call of delete(): no request begins after it; one that runs may still use up its own timeouts.
+    deadline: float = 60.0
+    max_pool_connections: int = 32
+    threads: int = 8
+    page_size: int = 1000
+    # For stores that refuse a CRC32 without Content-MD5; turned on by itself where the store asks for it.
+    content_md5: bool = False
+    # For stores without DeleteObjects; turned on by itself where the store says that it has none.
+    single_deletes: bool = False
+    profile: str | None = None
+
+
+class Entry(NamedTuple):
+    """What is deleted: a key, or one version of it."""
+
+    key: str
+    version: str | None = None
+
+
+class Bucket:
+    """The requests, and what was learnt about the store; several threads may share it."""
+
+    def __init__(self, name: str, endpoint_url: str | None, options: S3Options) -> None:
+        self.name = name
+        self.single_deletes = options.single_deletes
+        self.content_md5 = options.content_md5
+        self._paging: PaginatorConfigTypeDef = {"PageSize": options.page_size}
+        self._versioned: bool | None = None
+        self.note: str | None = None
+        self._client = _client(endpoint_url, options)
+        self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
+
+    def delete_together(self, entries: Sequence[Entry]) -> DeleteObjectsOutputTypeDef:
+        """Ask for up to 1000 entries at once; the reply names each."""
+        return self._client.delete_objects(
+            Bucket=self.name, Delete={"Objects": [_identifier(entry) for entry in entries], "Quiet": False}
+        )
+
+    def delete_one(self, entry: Entry) -> bool:
+        """Ask for a single entry; whether that left a delete marker behind."""
+        if entry.version:
+            reply = self._client.delete_object(Bucket=self.name, Key=entry.key, VersionId=entry.version)
+        else:
+            reply = self._client.delete_object(Bucket=self.name, Key=entry.key)
+        return bool(reply.get("DeleteMarker"))
+
+    def versions_of(self, key: str) -> list[Entry]:
+        """Every version and every delete marker of exactly this key."""
+        found: list[Entry] = []
+        pages = self._client.get_paginator("list_object_versions").paginate(
+            Bucket=self.name, Prefix=key, PaginationConfig=self._paging
+        )
+        for page in pages:
+            versions = [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]
+            found += [Entry(key, v.get("VersionId", "null")) for v in versions if v["Key"] == key]
+            # The key itself comes before all others that begin with it.
+            if page.get("NextKeyMarker", "").encode() > key.encode():
+                break
+        return found
+
+    def pages(self, after: str) -> Iterator[Sequence[Any]]:
+        """The objects behind `after`, page by page."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(
+            Bucket=self.name, StartAfter=after, PaginationConfig=self._paging
+        )
+        for page in pages:
+            yield page.get("Contents", ())
+
+    def look(self) -> None:
+        """Ask for one key; unlike HEAD, a refusal then says why."""
+        self._client.list_objects_v2(Bucket=self.name, MaxKeys=1)
+
+    def is_versioned(self) -> bool:
+        """Whether a plain delete would only hide the bytes; asked until the store has answered once."""
+        if self._versioned is None:
+            self._versioned = self._ask_versioning()
+        return self._versioned
+
+    def turned_out_versioned(self) -> None:
+        """A plain delete left a delete marker behind."""
+        self._versioned = True
+
+    def close(self) -> None:
+        """Give the connections up."""
+        self._client.close()
+
+    def _ask_versioning(self) -> bool:
+        try:
+            return "Status" in self._client.get_bucket_versioning(Bucket=self.name)
+        except ClientError as error:
+            trouble = s3_errors.of_key(error)
+            if trouble.kind is not Kind.FOR_GOOD:
+                raise
+            # Harmless if wrong: the first delete marker in a reply tells the truth.
+            self.note = f"versioning could not be read ({trouble.reason}); taken for unversioned"
+            return False
+
+    def _add_md5(self, request: AWSRequest, **_: object) -> None:
+        """Replace the CRC32, which older stores refuse, by what they ask for."""
+        if not self.content_md5:
+            return
+        for header in [
+            name for name in request.headers if name.lower().startswith(("x-amz-checksum-", "x-amz-sdk-"))
+        ]:
+            del request.headers[header]
+        digest = hashlib.md5(_bytes(request.body), usedforsecurity=False).digest()
+        request.headers["Content-MD5"] = base64.b64encode(digest).decode()
+
+
+def _bytes(body: str | bytes) -> bytes:
+    return body.encode() if isinstance(body, str) else body
+
+
+def _identifier(entry: Entry) -> ObjectIdentifierTypeDef:
+    return {"Key": entry.key, "VersionId": entry.version} if entry.version else {"Key": entry.key}
+
+
+def _client(endpoint_url: str | None, options: S3Options) -> S3Client:
+    for name in TALKATIVE:
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.level, logging.WARNING))
+    config = Config(
+        connect_timeout=options.connect_timeout,
+        read_timeout=options.read_timeout,
+        retries={"mode": "standard", "total_max_attempts": options.attempts},
+        max_pool_connections=max(options.max_pool_connections, options.threads),
+        # A third of what 1000 keys cost us, and what a key may be is for the store to say.
+        parameter_validation=False,
+        s3={"addressing_style": "path"} if endpoint_url else None,
+    )
+    try:
+        # A session of its own: the default one is not made for threads and remembers old credentials.
+        session = boto3.session.Session(profile_name=options.profile)
+        region = session.region_name or ("us-east-1" if endpoint_url else None)
+        return session.client("s3", endpoint_url=endpoint_url, region_name=region, config=config)
+    except (BotoCoreError, ValueError) as error:
+        raise ConfigError(
+            f"the S3 client cannot be set up: {type(error).__name__}",
+            "Check REAPER_S3_ENDPOINT_URL, AWS_PROFILE, AWS_REGION and the AWS configuration files.",
+        ) from None

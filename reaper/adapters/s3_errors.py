@@ -1,0 +1,202 @@
+"""What an S3 store means when it refuses, and what is to be done about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from urllib.parse import urlsplit
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ReadTimeoutError,
+    SSLError,
+    SSOError,
+    TokenRetrievalError,
+)
+from botocore.parsers import ResponseParserError
+
+from reaper.errors import ConfigError, ReaperError, Unreachable
+
+# All that a request can raise. UnicodeError: a key that cannot be written as UTF-8.
+REQUEST_ERRORS = (BotoCoreError, ClientError, ResponseParserError, UnicodeError)
+LONGEST_REASON = 200
+
+_NO_CREDENTIALS = (
+    NoCredentialsError,
+    PartialCredentialsError,
+    CredentialRetrievalError,
+    TokenRetrievalError,
+    SSOError,
+)
+_WRONG_CREDENTIALS = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidSecurity",
+        "InvalidToken",
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+    }
+)
+_WRONG_PLACE = frozenset(
+    {"AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"}
+)
+_STOP = (
+    _WRONG_CREDENTIALS
+    | _WRONG_PLACE
+    | {"AccountProblem", "AllAccessDisabled", "InvalidBucketName", "NoSuchBucket"}
+)
+_FORBIDDEN = frozenset({"AccessDenied", "Forbidden", "403"})
+_FOR_GOOD = _FORBIDDEN | {"MethodNotAllowed", "KeyTooLongError", "ObjectLocked"}
+_GONE = frozenset({"NoSuchKey", "NoSuchVersion", "404"})
+# Answers with status 400 that say nothing about the keys.
+_BROKEN_ON_THE_WAY = frozenset(
+    {"BadDigest", "IncompleteBody", "InvalidDigest", "RequestTimeout", "XAmzContentSHA256Mismatch"}
+)
+_WORDS: tuple[tuple[type[Exception], str], ...] = (
+    (ReadTimeoutError, "no answer in time"),
+    (ConnectTimeoutError, "no connection in time"),
+    (SSLError, "no secure connection"),
+    (EndpointConnectionError, "no connection"),
+    (ConnectionClosedError, "the connection broke"),
+    (ResponseParserError, "the reply is not S3's"),
+    (UnicodeError, "the key is not valid Unicode"),
+    (_NO_CREDENTIALS[0], "no AWS credentials were found"),
+)
+
+
+class Kind(Enum):
+    """What a refusal asks for."""
+
+    LATER = auto()
+    FOR_GOOD = auto()
+    GONE = auto()
+    STOP = auto()
+    BAD_REQUEST = auto()
+    NO_BATCH = auto()
+    NEEDS_MD5 = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A refusal: what to do about it, and a short reason for people, without any secret."""
+
+    kind: Kind
+    reason: str
+
+
+def of_request(error: Exception) -> Trouble:
+    """What a failed request about many keys means."""
+    reason = _reason(error)
+    if isinstance(error, ResponseParserError | UnicodeError):
+        return Trouble(Kind.BAD_REQUEST, reason)
+    if isinstance(error, _NO_CREDENTIALS):
+        return Trouble(Kind.STOP, reason)
+    if not isinstance(error, ClientError):
+        return Trouble(Kind.LATER, reason)
+    return Trouble(_kind(_code(error), _status(error), reason), reason)
+
+
+def of_key(error: Exception) -> Trouble:
+    """What a failed request about one key means: a refusal then concerns this key alone."""
+    trouble = of_request(error)
+    if isinstance(error, ClientError):
+        return Trouble(_kind_for_one(_code(error), _status(error)), trouble.reason)
+    return Trouble(Kind.FOR_GOOD, trouble.reason) if isinstance(error, UnicodeError) else trouble
+
+
+def in_reply(code: str, message: str) -> Trouble:
+    """What an error inside a reply means for its key."""
+    if code in _GONE:
+        return Trouble(Kind.GONE, code)
+    return Trouble(Kind.FOR_GOOD if code in _FOR_GOOD else Kind.LATER, _short(code, message))
+
+
+def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperError:
+    """The error for the person who set the store up, with what to do."""
+    where = without_login(endpoint_url) if endpoint_url else "AWS"
+    code = _code(error) if isinstance(error, ClientError) else ""
+    if code in ("NoSuchBucket", "404"):
+        return ConfigError(
+            f"bucket {bucket} does not exist at {where}; create it or set REAPER_S3_BUCKET",
+            f"For example: aws s3 mb s3://{bucket}" + (f" --endpoint-url {where}" if endpoint_url else ""),
+        )
+    if isinstance(error, _NO_CREDENTIALS) or code in _WRONG_CREDENTIALS:
+        return ConfigError(
+            f"{where} does not take the AWS credentials: {_reason(error)}",
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to those of this store.",
+        )
+    if code in _FORBIDDEN:
+        return ConfigError(
+            f"the AWS credentials may not use bucket {bucket} at {where}: {_reason(error)}",
+            "They need s3:ListBucket, s3:GetBucketVersioning and s3:DeleteObject; "
+            "on a versioned bucket also s3:ListBucketVersions and s3:DeleteObjectVersion.",
+        )
+    if code in _STOP:
+        return ConfigError(
+            f"bucket {bucket} cannot be used at {where}: {_reason(error)}",
+            "Set AWS_REGION to the region of the bucket, and REAPER_S3_BUCKET to its name.",
+        )
+    return Unreachable(
+        f"the S3 store at {where} does not answer: {_reason(error)}",
+        "Check that it runs and that REAPER_S3_ENDPOINT_URL is its address.",
+    )
+
+
+def without_login(url: str) -> str:
+    """The URL as it may be shown: a name and a password in it are left out."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def _kind(code: str, status: int, reason: str) -> Kind:
+    if code in _STOP or code in _FORBIDDEN:
+        return Kind.STOP
+    if code in ("NotImplemented", "MethodNotAllowed") or status in (405, 501):
+        return Kind.NO_BATCH
+    if code == "MissingContentMD5" or (status == 400 and "content-md5" in reason.lower()):
+        return Kind.NEEDS_MD5
+    if code in _BROKEN_ON_THE_WAY:
+        return Kind.LATER
+    return Kind.BAD_REQUEST if status in (400, 413) else Kind.LATER
+
+
+def _kind_for_one(code: str, status: int) -> Kind:
+    if code in _FOR_GOOD or code == "NotImplemented" or status in (405, 501):
+        return Kind.FOR_GOOD
+    if code in _STOP:
+        return Kind.STOP
+    return Kind.GONE if code in _GONE else Kind.LATER
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _status(error: ClientError) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _reason(error: Exception) -> str:
+    """In our words where the library's may contain an address with a password in it."""
+    if isinstance(error, ClientError):
+        return _short(_code(error), str(error.response.get("Error", {}).get("Message", "")))
+    for kind, words in _WORDS:
+        if isinstance(error, kind):
+            return words
+    return type(error).__name__
+
+
+def _short(code: str, message: str) -> str:
+    text = f"{code}: {message}" if message else code
+    return " ".join(text.split())[:LONGEST_REASON]
