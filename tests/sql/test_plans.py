@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.paste_fixtures import Connection, Worker
+from tests.paste_fixtures import Connection, Worker, record
 
 SMALL, LARGE = 10_000, 1_000_000
 START = ("-infinity", "")
@@ -239,3 +239,13 @@ def test_no_plan_inside_a_hot_function_scans_pastes_or_content(table_of, watched
     assert ("Index Scan", "pastes") in read
     scanned = {("Seq Scan", table) for table in ("pastes", "content")} & set(read)
     assert {each: read[each] for each in scanned} == {}
+
+
+def test_a_claim_writes_no_index_entry_where_the_page_has_room(db, paste, me):
+    paste.many("p", 1000)
+    while me.try_claim(100):
+        pass
+    db.execute("select pg_stat_force_next_flush()")
+    row = record(db, "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'pastes'")
+    assert row.n_tup_upd == 1000
+    assert row.n_tup_hot_upd > 0, "an index that mentions the mark makes every claim a full update"
