@@ -16,11 +16,18 @@ select format('column %s.%s', c.tab, c.col)
                     where a.attrelid = ('public.' || c.tab)::regclass and a.attname = c.col and not a.attisdropped)
     on conflict do nothing;
 
+-- The key is compared with the hash, so it is sorted like it: between two collations PostgreSQL does not choose.
 -- created_at of rows that are older than the column stays unknown; only new rows get a time.
-alter table public.content
-    add column if not exists object_key text collate "C",
-    add column if not exists size_bytes bigint,
-    add column if not exists created_at timestamptz;
+do $$
+begin
+    execute format('alter table public.content
+                        add column if not exists object_key text collate %s,
+                        add column if not exists size_bytes bigint,
+                        add column if not exists created_at timestamptz',
+                   (select a.attcollation::regcollation from pg_catalog.pg_attribute a
+                     where a.attrelid = 'public.content'::regclass and a.attname = 'content_hash'));
+end;
+$$;
 alter table public.pastes
     add column if not exists created_at timestamptz,
     add column if not exists deletion_status varchar(20) not null default 'NOT_EXPIRED',
@@ -42,8 +49,10 @@ begin
         insert into reaper.provenance (object) values ('constraint pastes.pastes_deletion_status_check') on conflict do nothing;
     end if;
     if not exists (select from pg_catalog.pg_constraint c
+                     join pg_catalog.pg_attribute p on p.attrelid = c.conrelid and p.attname = 'content_hash'
+                     join pg_catalog.pg_attribute t on t.attrelid = c.confrelid and t.attname = 'content_hash'
                     where c.conrelid = 'public.pastes'::regclass and c.confrelid = 'public.content'::regclass
-                      and c.contype = 'f') then
+                      and c.contype = 'f' and c.conkey = array[p.attnum] and c.confkey = array[t.attnum]) then
         alter table public.pastes add constraint pastes_content_hash_fkey
             foreign key (content_hash) references public.content (content_hash) not valid;
         insert into reaper.provenance (object) values ('constraint pastes.pastes_content_hash_fkey') on conflict do nothing;
