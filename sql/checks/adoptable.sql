@@ -16,7 +16,7 @@ with tables as (
            ('pastes',  'deletion_status',       array['text', 'character varying'],          false, false, 'it is the mark of the claim'),
            ('pastes',  'deletion_initiated_at', array['timestamp with time zone'],           false, true,  'it is the time of the claim')
 ), columns as (
-    select w.*, t.oid, a.attnum, a.attnotnull,
+    select w.*, t.oid, a.attnum, a.attnotnull, a.attcollation,
            regexp_replace(format_type(a.atttypid, a.atttypmod), '\(.*\)', '') as type
       from wanted w
       join tables t on t.name = w.tab
@@ -62,6 +62,16 @@ select 'refuse', format('public.%s.%s', c.tab, c.col), format('is %s, not %s', c
   from columns c
  where c.attnum is not null and c.type <> all (c.types)
 union all
+select 'refuse', format('public.%s.%s', c.tab, c.col), format('is sorted by collation %s, and public.content.content_hash by %s: they cannot be compared by index',
+                                                              c.attcollation::regcollation, h.attcollation::regcollation),
+       format('alter table public.%I alter column %I type %s collate %s', c.tab, c.col, c.type, h.attcollation::regcollation)
+  from columns c
+  join columns h on h.tab = 'content' and h.col = 'content_hash'
+ where (c.tab, c.col) in (('pastes', 'content_hash'), ('content', 'object_key'))
+   and c.attcollation <> h.attcollation and 0 not in (c.attcollation, h.attcollation)
+   -- Beside the default one another collation wins; that costs the index of pastes, but not that of keys.
+   and (c.tab = 'pastes' or '"default"'::regcollation not in (c.attcollation, h.attcollation))
+union all
 select 'refuse', format('public.%s.%s', c.tab, c.col), 'may be null', format('alter table public.%I alter column %I set not null', c.tab, c.col)
   from columns c
  where c.attnum is not null and not c.nullable and not c.attnotnull
@@ -82,6 +92,12 @@ select 'refuse', format('public.pastes, constraint %s', f.conname), format('woul
        format('alter table public.pastes drop constraint %1$I, add constraint %1$I foreign key (content_hash) references public.content (content_hash) not valid', f.conname)
   from links f
  where f.conrelid = to_regclass('public.pastes') and f.confrelid = to_regclass('public.content') and f.confdeltype not in ('a', 'r')
+union all
+select 'refuse', format('public.pastes, constraint %s', f.conname), 'is not enforced: content of live pastes could be deleted',
+       format('alter table public.pastes drop constraint %I', f.conname)
+  from links f
+ where f.conrelid = to_regclass('public.pastes') and f.confrelid = to_regclass('public.content')
+   and not coalesce((to_jsonb(f) ->> 'conenforced')::boolean, true)  -- PostgreSQL 18 and later
 union all
 select 'refuse', 'public.' || t.name, 'belongs to ' || pg_get_userbyid(c.relowner) || ', and the migrating role is not a member of that role',
        format('grant %I to %I', pg_get_userbyid(c.relowner), current_user)
