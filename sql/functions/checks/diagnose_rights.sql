@@ -1,0 +1,62 @@
+-- diagnose_rights: can anybody do more than call the functions that were given to them? One row per check.
+create or replace function reaper.diagnose_rights()
+    returns table (name text, verdict text, detail text, fix text)
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    with rights as materialized (
+        select c.oid::regclass::text as object, c.relkind in ('r', 'S') as holds_data, c.relowner as owner, g.*
+          from pg_class c
+         cross join lateral aclexplode(coalesce(c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))) as g
+         where c.relnamespace = 'reaper'::regnamespace and c.relkind in ('r', 'v', 'S')
+        union all
+        select p.oid::regprocedure::text, false, p.proowner, g.*
+          from pg_proc p
+         cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as g
+         where p.pronamespace = 'reaper'::regnamespace
+        union all
+        select 'schema reaper', false, n.nspowner, g.*
+          from pg_namespace n
+         cross join lateral aclexplode(n.nspacl) as g
+         where n.nspname = 'reaper'
+    ), foreign_owned as (
+        select r.object from rights r where r.owner <> (select o.oid from pg_roles o where o.rolname = 'reaper_owner') group by r.object
+    ), needed as (
+        select format('%s on %s', p.privilege, t.name) as what
+          from (values ('public.content'), ('public.pastes')) as t (name)
+         cross join (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) as p (privilege)
+         where not has_table_privilege('reaper_owner', t.name, p.privilege)
+    )
+    select 'nothing for everybody', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('PUBLIC has ' || string_agg(r.privilege_type || ' on ' || r.object, ', '), 'PUBLIC has no right in schema reaper'),
+           'Run: revoke all on … from public'
+      from rights r
+     where r.grantee = 0
+    union all
+    select 'tables are closed', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce(string_agg(format('%s has %s on %s', r.grantee::regrole, r.privilege_type, r.object), ', '), 'nobody but the owner writes them'),
+           'Run: revoke all on … from …; the functions are the way.'
+      from rights r
+     where r.holds_data and r.grantee not in (0, r.owner) and not (r.object = 'settings' and r.privilege_type = 'SELECT')
+    union all
+    select 'the owner', case when o.rolsuper or o.rolcanlogin then 'fail' else 'ok' end,
+           case when o.rolsuper then 'reaper_owner is a superuser: so is every definer function'
+                when o.rolcanlogin then 'reaper_owner can log in' else 'neither a superuser nor a login' end,
+           'Run: alter role reaper_owner nosuperuser nologin'
+      from pg_roles o
+     where o.rolname = 'reaper_owner'
+    union all
+    select 'ownership', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('not reaper_owner''s: ' || string_agg(f.object, ', '), 'everything in schema reaper is reaper_owner''s'),
+           'A definer function has the rights of its owner. Run: alter … owner to reaper_owner'
+      from foreign_owned f
+    union all
+    select 'rights of the owner', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('missing: ' || string_agg(n.what, ', '), 'reads and writes pastes and content'),
+           'Run: grant select, insert, update, delete on public.content, public.pastes to reaper_owner'
+      from needed n;
+$$;
+comment on function reaper.diagnose_rights() is
+    'Checks that PUBLIC has nothing, that tables are closed, and that the owner is a plain role with the rights it needs: ok, warn or fail, with what to do.';
+revoke all on function reaper.diagnose_rights() from public;
+grant execute on function reaper.diagnose_rights() to reaper_worker, reaper_ops, reaper_ro;

@@ -1,0 +1,31 @@
+-- diagnose_settings: is the server set as reaper needs it? One row per check.
+create or replace function reaper.diagnose_settings()
+    returns table (name text, verdict text, detail text, fix text)
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    select 'time', case when s.clock_may_move then 'fail' else 'ok' end,
+           case when s.clock_may_move then format('moved by %s: live pastes may look expired', s.clock_offset) else 'that of the server' end,
+           'As the owner: update reaper.settings set clock_may_move = false, clock_offset = ''0'''
+      from reaper.settings s
+    union all
+    select 'isolation', case when v.setting = 'read committed' then 'ok' else 'warn' end,
+           format('default_transaction_isolation is %s', v.setting),
+           'Workers set their own; at psql begin with: begin isolation level read committed'
+      from (values (current_setting('default_transaction_isolation'))) as v (setting)
+    union all
+    select 'durable commits', case when v.sync = 'off' or v.fsync = 'off' then 'warn' else 'ok' end,
+           format('synchronous_commit is %s, fsync is %s', v.sync, v.fsync),
+           case when v.fsync = 'off' then 'A crash of the machine may corrupt the database: set fsync on.'
+                else 'A drop turns it on for itself; what your application commits may be lost in a crash.' end
+      from (values (current_setting('synchronous_commit'), current_setting('fsync'))) as v (sync, fsync)
+    union all
+    select 'connections', case when v.used > v.allowed * 0.8 then 'warn' else 'ok' end,
+           format('%s of %s in use', v.used, v.allowed), 'Raise max_connections, or run fewer lanes.'
+      from (select (select coalesce(sum(d.numbackends), 0) from pg_stat_database d) as used,
+                   current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as allowed) as v;
+$$;
+comment on function reaper.diagnose_settings() is
+    'Checks the clock, isolation, durability and connections of the server: ok, warn or fail, with what to do.';
+revoke all on function reaper.diagnose_settings() from public;
+grant execute on function reaper.diagnose_settings() to reaper_worker, reaper_ops, reaper_ro;

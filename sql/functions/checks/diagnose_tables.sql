@@ -1,0 +1,85 @@
+-- diagnose_tables: are the application's tables as reaper needs them? One row per check.
+create or replace function reaper.diagnose_tables()
+    returns table (name text, verdict text, detail text, fix text)
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    with indexes as materialized (
+        select i.indrelid, i.indexrelid::regclass::text as index, i.indisvalid, i.indisunique, i.indnkeyatts,
+               i.indpred is null as whole, pg_get_indexdef(i.indexrelid) as definition, a.attname::text as leads, m.amname as method
+          from pg_index i
+          join pg_class x on x.oid = i.indexrelid
+          join pg_am m on m.oid = x.relam
+          left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+         where i.indrelid in ('public.pastes'::regclass, 'public.content'::regclass)
+            or i.indrelid in (select c.oid from pg_class c where c.relnamespace = 'reaper'::regnamespace)
+    ), wanted (tab, col, uniquely, why) as (
+        values ('pastes', 'expires_at', false, 'every claim would read the whole table'),
+               ('pastes', 'content_hash', false, 'every drop would read the whole table'),
+               ('content', 'object_key', true, 'one object could be deleted under two contents')
+    ), rules (name, present, valid, fix) as (
+        select 'pastes refer to content', count(*) > 0, bool_or(c.convalidated), 'A live paste could lose its content. Run: reaper migrate'
+          from pg_constraint c
+         where c.conrelid = 'public.pastes'::regclass and c.confrelid = 'public.content'::regclass and c.contype = 'f'
+        union all
+        select 'the status is one of three', count(*) > 0, bool_or(c.convalidated), 'Run: reaper migrate'
+          from pg_constraint c
+         where c.conrelid = 'public.pastes'::regclass and c.contype = 'c'
+           and pg_get_constraintdef(c.oid) like '%deletion_status%DELETION_IN_PROGRESS%'
+    ), switched_off as (
+        select c.relname::text
+          from pg_class c
+         cross join unnest(c.reloptions) as o (option)
+         where c.oid in ('public.pastes'::regclass, 'public.content'::regclass) and o.option in ('autovacuum_enabled=false', 'autovacuum_enabled=off')
+    ), worn as (
+        select s.relname::text, s.n_dead_tup, s.n_live_tup
+          from pg_stat_all_tables s
+         where s.relid in ('public.pastes'::regclass, 'public.content'::regclass) and s.n_dead_tup > 10000 + s.n_live_tup / 2
+    )
+    select format('index on %s.%s', w.tab, w.col),
+           case when bool_or(i.index is not null) then 'ok' else 'fail' end,
+           coalesce(string_agg(i.index, ', '), 'there is none: ' || w.why),
+           'Run: reaper migrate'
+      from wanted w
+      left join indexes i on i.indrelid = ('public.' || w.tab)::regclass and i.leads = w.col and i.indisvalid and i.whole
+                         and (not w.uniquely or (i.indisunique and i.indnkeyatts = 1))
+                         and (i.method = 'btree' or (i.method = 'hash' and w.col = 'content_hash'))
+     group by w.tab, w.col, w.why
+    union all
+    select 'indexes are finished', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('unfinished: ' || string_agg(i.index, ', '), 'all are valid'), 'Run: reaper migrate; drop the others by hand: drop index concurrently …'
+      from indexes i
+     where not i.indisvalid
+    union all
+    select 'no index slows the claim', case when count(*) = 0 then 'ok' else 'warn' end,
+           coalesce(string_agg(i.index, ', ') || ' mentions what a claim writes, so no claim is a HOT update', 'none mentions what a claim writes'),
+           'Drop it: the claim does not need it.'
+      from indexes i
+     where i.indrelid = 'public.pastes'::regclass and i.definition ~ 'deletion_(status|initiated_at)'
+    union all
+    select r.name, case when r.present and r.valid then 'ok' else 'fail' end,
+           case when not r.present then 'there is no such constraint' when r.valid then 'validated' else 'not validated' end, r.fix
+      from rules r
+    union all
+    select 'retired names are guarded', case when count(*) = 1 then 'ok' else 'fail' end,
+           case when count(*) = 1 then 'by a trigger on content' else 'the trigger reaper_retired_key on content is missing or disabled' end,
+           'A new paste could lose its bytes. Run: alter table public.content enable trigger reaper_retired_key, or reaper migrate'
+      from pg_trigger t
+     where t.tgrelid = 'public.content'::regclass and t.tgname = 'reaper_retired_key' and t.tgenabled in ('O', 'A')
+       and t.tgfoid = 'reaper.refuse_retired_key()'::regprocedure
+    union all
+    select 'autovacuum', case when count(*) = 0 and current_setting('autovacuum')::boolean then 'ok' else 'warn' end,
+           case when not current_setting('autovacuum')::boolean then 'off in the whole server'
+                else coalesce('off for ' || string_agg(s.relname, ', '), 'on') end,
+           'Deleted rows would stay on disk and slow every claim: turn it on.'
+      from switched_off s
+    union all
+    select 'dead rows', case when count(*) = 0 then 'ok' else 'warn' end,
+           coalesce(string_agg(format('%s dead rows beside %s live ones in %s', w.n_dead_tup, w.n_live_tup, w.relname), '; '), 'few'),
+           'Look who pins them (the check of old snapshots), then: vacuum public.pastes, public.content'
+      from worn w;
+$$;
+comment on function reaper.diagnose_tables() is
+    'Checks indexes, constraints and vacuum of pastes and content: ok, warn or fail, with what to do. Reads the catalogue only.';
+revoke all on function reaper.diagnose_tables() from public;
+grant execute on function reaper.diagnose_tables() to reaper_worker, reaper_ops, reaper_ro;
