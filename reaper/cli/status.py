@@ -1,0 +1,139 @@
+"""`reaper status`: does the system keep its promise, on one screen."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import typer
+from rich.markup import escape
+
+from reaper import config, db
+from reaper.cli import options, words
+from reaper.errors import Exit
+from reaper.migrate import check_schema
+from reaper.reports import Health, InFlight, Member, Reports, Speed
+
+_EXIT = {"ok": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
+_COLOUR = {"ok": "green", "behind": "yellow", "stalled": "red"}
+# What the view counts to; beyond it the number says only "at least".
+_COUNTED = 100_000
+_SHOWN = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """All that is shown."""
+
+    health: Health
+    in_flight: list[InFlight]
+    workers: list[Member]
+    speed: Speed
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: the fields of the view reaper.health, then the rest."""
+        return {
+            **dataclasses.asdict(self.health),
+            "in_flight": self.in_flight,
+            "workers": self.workers,
+            "speed": self.speed,
+        }
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("status")(status)
+
+
+def status(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+    """Say whether the system keeps its promise: verdict, backlog, batches, workers, queues.
+
+    Exit code 0 ok, 1 behind (a paste expired over 26 hours ago and nobody has taken it), 3 stalled (there is
+    work that is late, and nobody does it). Asks only the database.
+    """
+    found = _look(config.load("database_url", database_url=database_url).dsn)
+    if as_json:
+        words.print_json(found.as_dict())
+    else:
+        _show(found)
+    raise typer.Exit(_EXIT[found.health.verdict])
+
+
+def _look(dsn: str) -> Status:
+    with db.connect(dsn, "reaper:status") as connection:
+        check_schema(connection)
+        reports = Reports(connection)
+        return Status(reports.health(), reports.in_flight(), reports.fleet(), reports.speed())
+
+
+def _show(found: Status) -> None:
+    health = found.health
+    colour = _COLOUR[health.verdict]
+    out = words.console()
+    out.print(f"[bold {colour}]● {health.verdict}[/]  [dim]{health.judged_at:%Y-%m-%d %H:%M:%S %Z}[/]")
+    for reason in health.reasons:
+        out.print(f"  [{colour}]{escape(reason)}[/]")
+    out.print()
+    words.table(_lines(found))
+
+
+def _lines(found: Status) -> Iterator[tuple[str, str]]:
+    health = found.health
+    yield "backlog", _backlog(health)
+    yield "in flight", _in_flight(found.in_flight)
+    if health.batches_stuck:
+        yield (
+            "",
+            f"[yellow]{words.count(health.batches_stuck, 'batch', 'batches')} stuck[/]: see reaper.stuck",
+        )
+    yield from _workers(found.workers, health.judged_at)
+    yield "last run", _last_run(health, found.speed)
+    yield "blocked", _with_hint(health.rows_blocked, "row", "see reaper.blocked_rows")
+    yield "queue", _with_hint(health.objects_queued, "object", "tried again by the next drain")
+    yield "dead", _with_hint(health.objects_dead, "object", "see reaper.dlq; mend the cause")
+    yield "cache", _with_hint(health.invalidations_queued, "invalidation", "waiting for Redis")
+    yield "drift", _with_hint(health.drift_last_day, "wrong count", "in the last day; see reaper.drift")
+    yield "refusals", _with_hint(health.refusals, "late worker", "fenced off so far (RP001)")
+
+
+def _backlog(health: Health) -> str:
+    if health.oldest_due is None:
+        return "[dim]nothing is due[/]"
+    at_least = "at least " if health.due_rows >= _COUNTED else ""
+    age = words.age(health.judged_at - health.oldest_due)
+    return f"{at_least}{words.count(health.due_rows, 'due row')}, the oldest expired {age} ago"
+
+
+def _in_flight(groups: list[InFlight]) -> str:
+    return (
+        ", ".join(f"{g.batches:,} {g.state.lower()} (oldest {words.age(g.oldest)})" for g in groups)
+        or "[dim]no batch[/]"
+    )
+
+
+def _workers(members: list[Member], now: datetime) -> Iterator[tuple[str, str]]:
+    alive = sum(member.alive for member in members)
+    silent = f", {len(members) - alive} silent" if alive < len(members) else ""
+    yield "workers", f"{alive} alive{silent}" if members else "[dim]none[/]"
+    for member in members[:_SHOWN]:
+        state = "" if member.alive else " [yellow]silent[/],"
+        holds = words.count(member.batches, "batch", "batches")
+        yield "", f"{escape(member.worker)}:{state} beat {words.age(now - member.beat_at)} ago, holds {holds}"
+    if len(members) > _SHOWN:
+        yield "", f"[dim]and {len(members) - _SHOWN} more: see reaper.fleet[/]"
+
+
+def _last_run(health: Health, speed: Speed) -> str:
+    if health.last_finished is None:
+        return "[dim]none yet[/]"
+    ago = words.age(health.judged_at - health.last_finished)
+    if speed.rows_per_second is None:
+        return f"{ago} ago"
+    batches = words.count(speed.batches, "batch", "batches")
+    return f"{ago} ago; {speed.rows_per_second:,.0f} rows/s over the last {batches}"
+
+
+def _with_hint(number: int, noun: str, hint: str) -> str:
+    return f"{words.count(number, noun)}, {hint}" if number else f"[dim]{words.count(0, noun)}[/]"
