@@ -18,6 +18,16 @@ class ObjectStore(Protocol):
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""
 
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
+        """Those of these keys that are there now."""
+
+    def probe(self) -> None:
+        """Write an object, find it, delete it; raise ReaperError where that does not work."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What is worth knowing about the store and is no reason not to use it; complete after check()."""
+
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if the bucket cannot be used."""
 
@@ -30,6 +40,9 @@ class Cache(Protocol):
 
     def present(self, codes: Sequence[str]) -> Sequence[str]:
         """Which of these codes have an entry."""
+
+    def codes(self) -> Iterator[Sequence[str]]:
+        """The codes of all entries, page by page, some perhaps twice; Unreachable when it does not answer."""
 
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if the cache does not answer."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from reaper.adapters import s3_errors
 from reaper.adapters.s3_bucket import Bucket, S3Options
@@ -14,6 +16,8 @@ from reaper.model import Failed, StoredObject
 __all__ = ["S3Options", "S3Store"]
 
 DEFAULTS = S3Options()
+_NEEDED = "Give the credentials s3:ListBucket and s3:DeleteObject, with versions also s3:DeleteObjectVersion."
+_CONSISTENT = "S3 lists what it stores at once; with this store verify may see ghosts."
 
 
 class S3Store:
@@ -49,6 +53,30 @@ class S3Store:
         except s3_errors.REQUEST_ERRORS as error:
             raise self._explain(error) from None
 
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
+        """Those of these keys that are there now."""
+        try:
+            with ThreadPoolExecutor(self._options.threads, "s3") as pool:
+                sizes = list(pool.map(self._requests.find, keys))
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+        return {
+            key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
+        }
+
+    def probe(self) -> None:
+        """Write an object, find it, delete it; raise ReaperError where that does not work."""
+        key = f"reaper-probe/{secrets.token_hex(16)}"
+        try:
+            self._requests.put(key, b"reaper doctor --probe")
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+        found = self.find([key])
+        if failed := self.delete([key]):
+            raise ReaperError(f"{key} was written and cannot be deleted: {failed[key].error}", _NEEDED)
+        if key not in found or self.find([key]):
+            raise ReaperError(f"{key} was written and deleted, but the listing does not follow", _CONSISTENT)
+
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if the bucket cannot be used."""
         try:
@@ -60,7 +88,10 @@ class S3Store:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth knowing about the store and is no reason not to use it."""
-        return (self._requests.note,) if self._requests.note else ()
+        found = [self._requests.note] if self._requests.note else []
+        if self._requests.knows_versions:
+            found.append("the bucket keeps versions: each object is looked up and deleted with all of them")
+        return tuple(found)
 
     def close(self) -> None:
         """Give the connections up."""

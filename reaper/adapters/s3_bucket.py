@@ -105,6 +105,16 @@ class Bucket:
         for page in pages:
             yield page.get("Contents", ())
 
+    def find(self, key: str) -> int | None:
+        """The size of exactly this object, or None; listed, because HEAD needs the right to read."""
+        page = self._client.list_objects_v2(Bucket=self.name, Prefix=key, MaxKeys=1)
+        # The key itself comes before all others that begin with it.
+        return next((found["Size"] for found in page.get("Contents", ()) if found["Key"] == key), None)
+
+    def put(self, key: str, body: bytes) -> None:
+        """Write an object."""
+        self._client.put_object(Bucket=self.name, Key=key, Body=body)
+
     def look(self) -> None:
         """Ask for one key; unlike HEAD, a refusal then says why."""
         self._client.list_objects_v2(Bucket=self.name, MaxKeys=1)
@@ -114,6 +124,11 @@ class Bucket:
         if self._versioned is None:
             self._versioned = self._ask_versioning()
         return self._versioned
+
+    @property
+    def knows_versions(self) -> bool:
+        """What is_versioned() said last."""
+        return bool(self._versioned)
 
     def turned_out_versioned(self) -> None:
         """A plain delete left a delete marker behind."""

@@ -1,0 +1,116 @@
+"""`reaper verify`: do database, bucket and cache agree?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from reaper import config
+from reaper.app import App
+from reaper.cli import options, words
+from reaper.errors import Exit
+from reaper.verify import Report, Watch, nobody
+
+_Repair = Annotated[
+    bool,
+    typer.Option("--repair", help="Set wrong ref_counts to the number of paste rows first; deletes nothing."),
+]
+_AfterRestore = Annotated[
+    bool,
+    typer.Option(
+        "--after-restore", help="Name the pastes that lost their content, and say what to do about it."
+    ),
+]
+_EXAMPLES = 5
+_EXAMPLES_AFTER_RESTORE = 50
+_AFTER_RESTORE = (
+    "These objects were deleted after the moment to which the database was set back. Before the application",
+    "writes again, bring them back under the same keys (from the bucket's versions, a replica or a backup),",
+    "or let the pastes go:",
+    "  update public.pastes set expires_at = now() where content_hash in (…);",
+    "then `reaper drain`, and `reaper verify` again.",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("verify")(verify)
+
+
+def verify(
+    repair: _Repair = False,
+    after_restore: _AfterRestore = False,
+    as_json: options.Json = False,
+    database_url: options.Dsn = None,
+) -> None:
+    """Compare database, bucket and cache, both ways, while everything goes on.
+
+    Reads every content row, every object and every cache entry once; changes nothing unless --repair is
+    given. Run --after-restore after a restore, or a failover that lost commits, before the application writes
+    again; run --repair while no writer counts its references in another transaction than it inserts or
+    deletes them. Exit code 0 when all agree, 1 when something was found.
+    """
+    app = App(config.load("database_url", "s3_bucket", database_url=database_url))
+    app.check()
+    with _watched(hidden=as_json) as watch:
+        report = app.verify(repair, watch)
+    if as_json:
+        words.print_json(report.as_dict())
+    else:
+        _show(report, after_restore)
+    raise typer.Exit(Exit.OK if report.clean else Exit.BEHIND)
+
+
+def _show(report: Report, after_restore: bool) -> None:
+    out = words.console()
+    for line in _lines(report, _EXAMPLES_AFTER_RESTORE if after_restore else _EXAMPLES):
+        out.print(line)
+    if after_restore and report.lost:
+        out.print()
+        for text in _AFTER_RESTORE:
+            out.print(text)
+
+
+def _lines(report: Report, examples: int) -> Iterator[str]:
+    for repair in report.repaired[:examples]:
+        yield f"repaired    {escape(repair.content_hash)}: ref_count {repair.was} → {repair.now}"
+    yield "looked at   " + ", ".join(f"{number:,} {what}" for what, number in report.seen.items() if number)
+    yield from (f"[yellow]note[/]        {escape(note)}" for note in report.notes)
+    if report.clean:
+        yield "[green]all agree[/]"
+    for kind, number in report.counts.items():
+        yield f"[red]{escape(kind)}[/]: {number:,}"
+        for finding in [f for f in report.findings if f.kind == kind][:examples]:
+            yield f"    {escape(finding.subject)}: {escape(finding.detail)}"
+        if number > examples:
+            yield f"    [dim]and {number - examples:,} more; --json lists up to 1,000[/]"
+
+
+@contextmanager
+def _watched(hidden: bool) -> Iterator[Watch]:
+    """A moving line where somebody watches; nothing elsewhere."""
+    console = Console(stderr=True)
+    if hidden or not console.is_terminal:
+        yield nobody
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(phase: str, number: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bar.add_task(phase, total=None)
+            bar.advance(tasks[phase], number)
+
+        yield advance
