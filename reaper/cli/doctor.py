@@ -1,0 +1,64 @@
+"""`reaper doctor`: is everything set up as it must be?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from reaper import config
+from reaper.app import App
+from reaper.cli import options, words
+from reaper.doctor import Doctor, examine_cache, examine_store, warn
+from reaper.errors import Exit
+from reaper.reports import Diagnosis
+
+_COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
+_Probe = Annotated[bool, typer.Option("--probe", help="Write an object to the bucket and delete it again.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("doctor")(doctor)
+
+
+def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+    """Check schema, code, rights, indexes and settings of the database, the bucket and the cache.
+
+    Each check ends as ok, warn or fail, and says what to do. Exit code 0 without a fail, else 1. Changes
+    nothing, unless --probe is given; the worker's role is enough.
+    """
+    app = App(config.load("database_url", database_url=database_url))
+    found = list(_examine(app, probe))
+    if as_json:
+        words.print_json(found)
+    else:
+        _show(found)
+    raise typer.Exit(Exit.BEHIND if any(d.verdict == "fail" for d in found) else Exit.OK)
+
+
+def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
+    with app.connect("doctor") as connection:
+        yield from Doctor.of_release(connection).examine()
+    if app.settings.s3_bucket is None:
+        yield warn("bucket", "none is configured here", "A drain needs one: set REAPER_S3_BUCKET.")
+    else:
+        for name, store in app.stores.items():
+            yield from examine_store(name, store, probe)
+    if app.settings.redis_url is None:
+        yield warn("cache", "none is configured here", "If pastes are cached, set REAPER_REDIS_URL.")
+    else:
+        yield from examine_cache(app.cache)
+
+
+def _show(found: list[Diagnosis]) -> None:
+    out = words.console()
+    width = max(len(d.name) for d in found)
+    for d in found:
+        out.print(
+            f"[{_COLOUR[d.verdict]}]{d.verdict:<4}[/]  [bold]{escape(d.name):<{width}}[/]  {escape(d.detail)}"
+        )
+        if d.verdict != "ok" and d.fix:
+            out.print(f"{'':<{width + 8}}[dim]→ {escape(d.fix)}[/]")
