@@ -1,4 +1,4 @@
--- Creates content and pastes where the application has none. Tables that are there are left alone; the next step extends them.
+-- Creates content and pastes where the application has none. Tables that are there are left alone; a later step extends them.
 -- locks: none on existing tables
 -- depends: 0001.provenance
 insert into reaper.provenance (object)

@@ -70,6 +70,17 @@ def test_a_foreign_key_that_is_there_is_used_and_not_doubled(empty_db_dsn: str) 
     assert column(empty_db_dsn, LINKS) == ["content_of_paste"]
 
 
+def test_a_foreign_key_comes_after_the_index_that_it_needs(empty_db_dsn: str) -> None:
+    """Without that index each DELETE of content by the application would read all of pastes."""
+    build(empty_db_dsn)
+    linked_after: list[set[str]] = []
+    for migration in plan(empty_db_dsn).migrations:
+        migrate(empty_db_dsn, to=migration.id)
+        linked_after += [made(empty_db_dsn)] if column(empty_db_dsn, LINKS) else []
+    assert linked_after
+    assert all("reaper_pastes_content" in indexes for indexes in linked_after)
+
+
 def test_a_foreign_key_of_another_column_does_not_stand_for_that_of_the_content(empty_db_dsn: str) -> None:
     preview = "alter table pastes add preview varchar(64) constraint preview_of_paste references content"
     build(empty_db_dsn, preview)
@@ -137,7 +148,7 @@ def test_pastes_without_content_stop_the_migration_until_they_are_mended(empty_d
     assert refusal.value.sqlstate == "23503"
     with admin(empty_db_dsn) as connection:
         connection.execute("delete from pastes where content_hash in ('hash-0', 'hash-1')")
-    assert migrate(empty_db_dsn).applied[0] == "0004.validated-constraints"
+    assert migrate(empty_db_dsn).applied[0] == "0005.validated-constraints"
     assert len(drain(empty_db_dsn)) == 38
 
 

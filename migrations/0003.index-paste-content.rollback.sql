@@ -1,0 +1,2 @@
+-- transactional: false
+drop index concurrently if exists public.reaper_pastes_content;
