@@ -15,6 +15,10 @@ from reaper.errors import ConfigError
 
 PREFIX = "REAPER_"
 _UNITS = {"ms": 0.001, "s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
+_REDIS_SCHEMES = (
+    *("redis", "rediss", "unix"),
+    *("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"),
+)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?")
 
 
@@ -34,8 +38,11 @@ def _dsn(value: SecretStr) -> SecretStr:
 
 
 def _redis_url(value: SecretStr) -> SecretStr:
-    if urlsplit(value.get_secret_value()).scheme not in ("redis", "rediss", "unix"):
-        raise ValueError("write a URL that begins with redis://, rediss:// or unix://")
+    # Not parsed here: what is wrong with a URL is told by quoting it, password and all.
+    if value.get_secret_value().partition("://")[0] not in _REDIS_SCHEMES:
+        raise ValueError(
+            f"write a URL that begins with one of {', '.join(s + '://' for s in _REDIS_SCHEMES)}"
+        )
     return value
 
 

@@ -15,6 +15,15 @@ from botocore.config import Config
 from reaper.adapters.s3 import S3Options, S3Store
 from reaper.embedded import Moto
 from reaper.embedded.seaweedfs import SeaweedFS
+from tests.adapters.redis_fixtures import (  # noqa: F401
+    clock,
+    link,
+    open_link,
+    redis_client,
+    silence,
+    valkey,
+    words,
+)
 
 # What a store knows beyond the common part; a test that needs more is skipped on the others.
 LIMITS_BATCHES, CHECKS_SIGNATURES, SORTS_BY_BYTES = "1000 keys at most", "checks signatures", "sorts by bytes"
