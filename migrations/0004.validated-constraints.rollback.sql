@@ -1,2 +1,0 @@
--- A validated constraint is not made invalid again: it says nothing untrue, and the step before drops what reaper added.
-select 1;
