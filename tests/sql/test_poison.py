@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.paste_fixtures import codes, contents, marked, record, refs, refused, value
+from tests.paste_fixtures import codes, column, contents, marked, record, refs, refused, value
 
 COMMENTS = "create table comments (code text references pastes {}); insert into comments values ('p00002')"
 SWALLOW = """
@@ -183,3 +183,43 @@ def test_what_passes_by_itself_is_raised_to_the_caller_and_blames_no_row(db, pas
         me.drop(batch)
     assert value(db, "select count(*) from reaper.blocked") == 0
     assert len(marked(db)) == 4
+
+
+FROZEN = "alter table pastes add constraint tidy check (short_code <> 'p00002') not valid"
+
+
+def test_a_row_that_cannot_be_given_back_does_not_keep_the_others(
+    db, paste, clock, worker, reset_stuck, invariants
+):
+    paste.many("p", 4)
+    dead = worker("dead")
+    dead.claim(3)
+    dead.claim(1)
+    db.execute(FROZEN)
+    clock.advance("2 hours")
+    assert reset_stuck() == (3, 2, 0)
+    assert marked(db) == {"p00002"}
+    assert invariants() == []
+    db.execute("alter table pastes drop constraint tidy")
+    assert reset_stuck() == (1, 1, 0)
+
+
+def test_a_row_that_can_neither_go_nor_be_given_back_stays_in_a_batch(db, paste, me, invariants):
+    paste.many("p", 3)
+    batch = me.claim()
+    db.execute(COMMENTS.format(""))
+    db.execute(FROZEN)
+    assert len(me.drop(batch)) == 2
+    assert me.finish(batch)[:3] == (2, 0, 1)
+    assert marked(db) == {"p00002"} == set(column(db, "select unnest(short_codes) from reaper.batches"))
+    assert invariants() == []
+
+
+def test_an_extended_row_that_cannot_be_given_back_stays_in_a_batch(db, paste, me, invariants):
+    paste.many("p", 3)
+    batch = me.claim()
+    db.execute("update pastes set expires_at = null where short_code = 'p00002'")
+    db.execute(FROZEN)
+    assert len(me.drop(batch)) == 2
+    assert marked(db) == codes(db) == {"p00002"}
+    assert invariants() == []

@@ -47,12 +47,13 @@ begin
 
     if v_half = 0 then
         deleted_codes := '{}';
-        busy_codes    := '{}';
         object_hashes := '{}';
         object_keys   := '{}';
         object_sizes  := '{}';
         rows_returned := 0;
         rows_blocked  := reaper.block_rows(p_codes, p_now, v_state, v_message);
+        -- The mark may still be there: the failed attempt let go of the row, and somebody else may hold it by now.
+        select r.busy_codes into busy_codes from reaper.return_rows(p_codes) as r;
         return;
     end if;
 
