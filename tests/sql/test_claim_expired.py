@@ -60,9 +60,9 @@ def test_the_cursor_passes_rows_that_came_back_behind_it(db, paste, me):
     paste.many("p", 3)
     (first,) = me.call("claim_expired", 2, "w")
     me.call("give_back", first.batch_id)
+    # Were the last code included, a drain that cannot release it would claim it for ever.
     (second,) = me.call("claim_expired", 10, "w", first.last_expires_at, first.last_short_code)
-    assert batch_codes(db, second.batch_id) == {"p00002", "p00003"}
-    assert marked(db) == {"p00002", "p00003"}
+    assert batch_codes(db, second.batch_id) == {"p00003"} == marked(db)
 
 
 def test_p_after_is_inclusive(db, paste, me):

@@ -129,6 +129,19 @@ def test_rows_that_somebody_holds_are_left_and_do_not_make_it_endless(db, paste,
     assert codes(db) == set()
 
 
+def test_content_that_somebody_holds_for_long_does_not_make_it_endless(db, paste, worker, call_drain):
+    paste.many("p", 25)
+    db.execute("alter function reaper.drop_references(uuid) set lock_timeout = '1ms'")
+    holder = worker("holder").connection
+    with holder.transaction():
+        holder.execute("select from content where content_hash = 'p00013' for update")
+        assert "given back" in call_drain(10)
+        assert codes(db) == {f"p{i:05}" for i in range(11, 21)}
+        assert marked(db) == set()
+    call_drain(10)
+    assert codes(db) == set()
+
+
 def test_rows_that_were_held_between_claim_and_drop_are_taken_on_a_second_look(
     db, paste, worker, me, call_drain
 ):

@@ -31,7 +31,7 @@ begin
           from (select p.short_code, p.expires_at
                   from public.pastes p
                  where p.expires_at <= v_now
-                   and (p.expires_at, p.short_code) >= (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
+                   and (p.expires_at, p.short_code) > (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
                    and p.deletion_status = 'NOT_EXPIRED'
                    and p.short_code <> all (v_blocked)
                  order by p.expires_at, p.short_code
@@ -52,6 +52,6 @@ end;
 $$;
 comment on function reaper.claim_expired(integer, text, timestamptz, text) is
     'Marks up to p_limit of the oldest due pastes DELETION_IN_PROGRESS and returns their batch; no row when nothing is due. '
-    'Skips rows that others hold and rows in reaper.blocked. p_after (inclusive) and p_after_code go on where the last claim ended.';
+    'Skips rows that others hold and rows in reaper.blocked. p_after (inclusive) and p_after_code (exclusive) go on where the last claim ended.';
 revoke all on function reaper.claim_expired(integer, text, timestamptz, text) from public;
 grant execute on function reaper.claim_expired(integer, text, timestamptz, text) to reaper_worker, reaper_ops;

@@ -10,6 +10,8 @@ declare
     v_code     text    := '';
     v_claim    record;
     v_batches  integer := 0;
+    v_released integer := 0;
+    v_failed   integer := 0;
     v_rows     bigint  := 0;
     v_dropped  integer;
 begin
@@ -17,9 +19,11 @@ begin
         select c.* into v_claim from reaper.claim_expired(p_batch_size, v_worker, v_after, v_code) as c;
         commit;
         if v_claim.batch_id is null then
-            -- The cursor has passed rows that came late or were given back: the end is only where a claim from the start finds nothing.
-            exit when v_after = '-infinity' and not reaper.returned_ownerless();
+            -- The cursor has passed rows that came late or were given back: the end is only where a pass from the start
+            -- releases nothing. Not where it finds nothing: somebody may hold a content row for hours.
+            exit when v_released = 0 and not reaper.returned_ownerless();
             commit;
+            v_released := 0;
             v_after := '-infinity';
             v_code := '';
             continue;
@@ -29,16 +33,22 @@ begin
         commit;
         v_after := v_claim.last_expires_at;
         v_code := v_claim.last_short_code;
-        if v_dropped is not null then
+        if v_dropped is null then
+            v_failed := v_failed + 1;
+        else
             v_batches := v_batches + 1;
+            v_released := v_released + 1;
             v_rows := v_rows + v_dropped;
         end if;
     end loop;
     raise notice 'drained % rows in % batches; a worker that adopts them deletes objects and cache entries', v_rows, v_batches;
+    if v_failed > 0 then
+        raise notice '% times a batch did not get its locks, or was lost, and its rows were given back', v_failed;
+    end if;
 end;
 $$;
 comment on procedure reaper.drain(integer, integer) is
-    'Claims and releases due pastes batch by batch, with a COMMIT after each, until nothing is due or p_max_batches are done. '
+    'Claims and releases due pastes batch by batch, with a COMMIT after each, until nothing more can be released or p_max_batches are done. '
     'Call it outside a transaction. Objects and cache entries follow when a worker adopts the batches.';
 revoke all on procedure reaper.drain(integer, integer) from public;
 grant execute on procedure reaper.drain(integer, integer) to reaper_worker, reaper_ops;
