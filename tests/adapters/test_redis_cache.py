@@ -1,5 +1,7 @@
 """The cache: entries go, and a Redis that is away costs one timeout."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import redis
 
@@ -115,6 +117,17 @@ def test_a_hanging_redis_is_asked_once_and_then_not_before_the_cool_down(open_li
     asked = len(silence.connections)
     assert cache.forget(["a"]) == {"a": "no answer in time"}
     assert len(silence.connections) == asked
+
+
+def test_after_the_cool_down_one_caller_tries_and_the_others_do_not_wait(open_link, silence, clock):
+    cache = RedisCache(open_link(f"redis://127.0.0.1:{silence.port}", **SHORT))
+    cache.forget(["a"])
+    asked = len(silence.connections)
+    clock.now = 20
+    with ThreadPoolExecutor(8) as pool:
+        failed = list(pool.map(cache.forget, [["a"]] * 8))
+    assert failed == [{"a": "no answer in time"}] * 8
+    assert len(silence.connections) == asked + 1
 
 
 def test_a_server_that_stops_and_goes_on_is_used_again(open_link, clock, words):

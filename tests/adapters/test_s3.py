@@ -144,6 +144,18 @@ def test_a_listing_is_in_byte_order_or_says_that_it_is_not(s3, store, put):
             list(s3.list())
 
 
+def test_finding_tells_what_is_there_of_exactly_these_keys(s3, put):
+    put("a", "ab", "b/c", "with space+")
+    assert s3.find(["a", "b", "b/c", "with space+", "absent"]) == {
+        key: StoredObject(key, len("bytes of ") + len(key)) for key in ("a", "b/c", "with space+")
+    }
+
+
+def test_a_probe_leaves_nothing_behind(s3, keys_in):
+    s3.probe()
+    assert keys_in() == set()
+
+
 def test_a_good_bucket_passes_the_check(s3):
     s3.check()
     assert s3.notes == ()
