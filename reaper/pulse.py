@@ -47,7 +47,6 @@ class Pulse:
         except ReaperError as lost:
             # The batches of a silent worker are taken over all the same, a minute later.
             self._telemetry.silent(lost)
-        self._session.close()
 
     def _run(self) -> None:
         while not self._stop.wait(self._every):

@@ -9,15 +9,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from pathlib import Path
 from uuid import UUID
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, write_to_textfile
 
 from reaper.errors import ReaperError
 from reaper.model import Batch, Figures, Reset
 
-STEPS = ("claim", "drop", "cache", "objects", "finish")
+WRITE_EVERY = 15.0
 
 
 class Telemetry:
@@ -82,6 +83,30 @@ class Telemetry:
     def watch(self, watcher: Callable[[Figures], None]) -> None:
         """Call `watcher` with the figures of each finished batch."""
         self._watchers.append(watcher)
+
+    @contextmanager
+    def written_to(self, path: Path | None) -> Iterator[None]:
+        """Keep the metrics in a file while the block runs, for those who collect from files."""
+        if path is None:
+            yield
+            return
+        done = threading.Event()
+        writer = threading.Thread(target=self._write, args=(path, done), name="metrics", daemon=True)
+        writer.start()
+        try:
+            yield
+        finally:
+            done.set()
+            writer.join()
+
+    def _write(self, path: Path, done: threading.Event) -> None:
+        over = False
+        while not over:
+            over = done.wait(WRITE_EVERY)
+            try:
+                write_to_textfile(str(path), self.registry)
+            except OSError as error:
+                self._log.warning("metrics not written", path=str(path), reason=error.strerror)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

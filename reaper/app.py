@@ -1,0 +1,158 @@
+"""The composition root: the only place that knows which adapter stands behind which port."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import TracebackType
+from typing import Self
+
+from reaper import db
+from reaper.adapters.nothing import NoCache, NoLock
+from reaper.adapters.redis import RedisCache, RedisClaimLock, RedisLink
+from reaper.adapters.s3 import S3Store
+from reaper.config import Settings
+from reaper.errors import ConfigError
+from reaper.expiry import Allowance, At, Holdings, Lane, SideEffects, nowhere, run_lanes
+from reaper.migrate import check_schema
+from reaper.ports import Cache, ClaimLock, ObjectStore
+from reaper.pulse import Pulse, worker_name
+from reaper.queries import Queries
+from reaper.reports import Reports
+from reaper.session import Session
+from reaper.telemetry import Telemetry
+from reaper.verify import Report, Verifier, Watch, nobody
+from reaper.watchdog import Watchdog
+
+DEFAULT_BACKEND = "default"
+
+
+@dataclass
+class App:
+    """Everything that a command needs, made of the settings when it is first asked for."""
+
+    settings: Settings
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    worker: str = field(default_factory=worker_name)
+    stop: threading.Event = field(default_factory=threading.Event)
+    holdings: Holdings = field(default_factory=Holdings)
+    at: At = nowhere
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def connect(self, slot: str) -> db.Connection:
+        """A connection that decides under read committed, whatever the database's default is."""
+        connection = db.connect(self.settings.dsn, f"reaper:{slot}")
+        connection.execute("set default_transaction_isolation = 'read committed'")
+        return connection
+
+    def session(self, slot: str) -> Session:
+        """A connection that comes back by itself; after a loss, batches that we hold unknowingly are let go."""
+        session = Session(
+            lambda: self.connect(slot), lambda q: q.leave_unknown(self.worker, self.holdings.known())
+        )
+        self._open.callback(session.close)
+        return session
+
+    def check(self) -> None:
+        """Refuse to start where work would fail: an older schema, no bucket, wrong credentials."""
+        with self.connect("check") as connection:
+            check_schema(connection)
+        for store in self.stores.values():
+            store.check()
+
+    @cached_property
+    def stores(self) -> dict[str, ObjectStore]:
+        """The backends by name."""
+        if self.settings.s3_bucket is None:
+            raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
+        return {DEFAULT_BACKEND: S3Store(self.settings.s3_bucket, self.settings.s3_endpoint_url)}
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The cache; without REAPER_REDIS_URL there is nothing to forget."""
+        return RedisCache(self._redis, self.settings.cache_key) if self._redis else NoCache()
+
+    @cached_property
+    def claim_lock(self) -> ClaimLock:
+        """The lock around the claim; it saves work and protects nothing."""
+        if self._redis is None:
+            return NoLock()
+        return RedisClaimLock(self._redis, self._identity(), self.settings.claim_lock_ttl)
+
+    @cached_property
+    def effects(self) -> SideEffects:
+        """What is done outside PostgreSQL."""
+        return SideEffects(self.stores, self.cache, self.telemetry, self.at)
+
+    def lane(self, slot: int, batch_size: int, allowance: Allowance) -> Lane:
+        """One thread's way through the backlog."""
+        return Lane(
+            worker=self.worker,
+            session=self.session(f"drain:{slot}"),
+            effects=self.effects,
+            lock=self.claim_lock,
+            telemetry=self.telemetry,
+            holdings=self.holdings,
+            stop=self.stop,
+            batch_size=batch_size,
+            allowance=allowance,
+            at=self.at,
+        )
+
+    def drain(self, workers: int = 1, max_batches: int | None = None) -> None:
+        """Drain with so many lanes until nothing is due, the allowance is used up, or somebody says stop."""
+        allowance = Allowance(max_batches)
+        lanes = [self.lane(slot, self.settings.batch_size, allowance) for slot in range(workers)]
+        with self.pulse():
+            run_lanes(lanes, self.stop)
+
+    def watchdog(self) -> Watchdog:
+        """Takes back what dead workers hold; its lane adopts and never claims."""
+        return Watchdog(
+            self.lane(0, self.settings.batch_size, Allowance(0)), self.telemetry, self.settings.stuck_after
+        )
+
+    def count_due(self) -> int:
+        """How many rows a drain would find now."""
+        with self.connect("check") as connection:
+            return Queries(connection).count_due()
+
+    def verify(self, repair: bool = False, watch: Watch = nobody) -> Report:
+        """Compare database, bucket and cache."""
+        with self.connect("verify:0") as connection:
+            verifier = Verifier(
+                Reports(connection),
+                self.stores[DEFAULT_BACKEND],
+                self.cache,
+                # With text of its own around the code, no other program's keys look like ours.
+                names_are_ours=self.settings.cache_key != "{short_code}",
+                backend=DEFAULT_BACKEND,
+                watch=watch,
+            )
+            return verifier.run(repair)
+
+    def pulse(self) -> Pulse:
+        """The heartbeat of this process."""
+        return Pulse(self.session("pulse:0"), self.worker, self.telemetry)
+
+    @cached_property
+    def _redis(self) -> RedisLink | None:
+        url = self.settings.redis_url
+        return RedisLink(url.get_secret_value(), self.telemetry) if url else None
+
+    def _identity(self) -> str:
+        with self.connect("check") as connection:
+            row = connection.execute(
+                "select c.system_identifier || '/' || current_database() from pg_control_system() as c"
+            ).fetchone()
+        return str(row[0]) if row else ""

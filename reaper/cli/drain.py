@@ -1,0 +1,110 @@
+"""`reaper drain` and `reaper watchdog`: the work itself, in the foreground."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from typing import Annotated
+
+import typer
+
+from reaper import config
+from reaper.app import App
+from reaper.cli import options
+from reaper.cli.plan import plan
+from reaper.cli.progress import watch_drain
+from reaper.model import Figures
+
+_Workers = Annotated[
+    int, typer.Option("--workers", "-w", metavar="N", min=1, max=64, help="Lanes that drain side by side.")
+]
+_MaxBatches = Annotated[
+    int | None,
+    typer.Option("--max-batches", metavar="N", min=1, help="Stop after so many batches.", show_default=False),
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done, as `reaper plan` does; change nothing.")
+]
+_Once = Annotated[bool, typer.Option("--once", help="Look once and stop.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command("drain")(drain)
+    app.command("watchdog")(watchdog)
+
+
+def drain(
+    batch_size: options.BatchSize = None,
+    workers: _Workers = 2,
+    max_batches: _MaxBatches = None,
+    dry_run: _DryRun = False,
+    as_json: options.Json = False,
+    verbose: options.Verbose = False,
+    log_json: options.LogJson = False,
+    metrics_file: options.MetricsFile = None,
+    database_url: options.Dsn = None,
+) -> None:
+    """Delete what has expired: rows, objects and cache entries, until nothing is due.
+
+    First finishes what other workers left behind, then works batch by batch. Ctrl-C stops cleanly between two batches;
+    killing it at any moment loses nothing. Any number of drains may run at the same time.
+    """
+    options.set_up_logging(verbose, log_json)
+    if dry_run:
+        plan(batch_size, as_json, database_url)
+        return
+    settings = config.load(
+        "database_url", "s3_bucket", "batch_size", database_url=database_url, batch_size=batch_size
+    )
+    began = time.monotonic()
+    with App(settings) as app:
+        app.check()
+        options.stop_on_signals(app.stop)
+        with watch_drain(app, hidden=as_json), app.telemetry.written_to(metrics_file):
+            app.drain(workers, max_batches)
+    _report(app.telemetry.totals, app.telemetry.batches, time.monotonic() - began, as_json)
+
+
+def watchdog(
+    once: _Once = False,
+    verbose: options.Verbose = False,
+    log_json: options.LogJson = False,
+    metrics_file: options.MetricsFile = None,
+    database_url: options.Dsn = None,
+) -> None:
+    """Take back what dead workers hold, and finish the side effects that they left.
+
+    Looks every 15 seconds. A worker counts as dead after a minute without heartbeat, and any claim after two hours.
+    """
+    options.set_up_logging(verbose, log_json)
+    settings = config.load("database_url", "s3_bucket", "stuck_after", database_url=database_url)
+    with App(settings) as app, app.telemetry.written_to(metrics_file):
+        app.check()
+        options.stop_on_signals(app.stop)
+        with app.pulse():
+            if not once:
+                app.watchdog().run(app.stop)
+                return
+            reset, adopted = app.watchdog().tick()
+    typer.echo(f"rows given back: {reset.rows_reset}, batches adopted: {adopted}")
+
+
+def _report(totals: Figures, batches: int, seconds: float, as_json: bool) -> None:
+    if as_json:
+        typer.echo(
+            json.dumps({**dataclasses.asdict(totals), "batches": batches, "seconds": round(seconds, 3)})
+        )
+        return
+    rate = totals.rows_deleted / seconds if seconds else 0
+    typer.echo(
+        f"{totals.rows_deleted:,} pastes deleted in {batches:,} batches ({rate:,.0f} a second); "
+        f"{totals.objects_deleted:,} objects, {totals.bytes_freed:,} bytes freed"
+    )
+    if totals.rows_blocked:
+        typer.echo(f"{totals.rows_blocked:,} rows could not be deleted: select * from reaper.blocked_rows")
+    if totals.objects_failed or totals.invalidations_failed:
+        typer.echo(
+            f"{totals.objects_failed:,} objects and {totals.invalidations_failed:,} cache entries are queued for another try"
+        )

@@ -1,0 +1,57 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reaper.telemetry import configure_logging
+
+Dsn = Annotated[
+    str | None,
+    typer.Option("--database-url", metavar="URL", help="Instead of REAPER_DATABASE_URL.", show_default=False),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-size",
+        metavar="N",
+        min=1,
+        max=10_000,
+        help="Rows per batch.",
+        show_default="REAPER_BATCH_SIZE, 1000",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every batch.")]
+LogJson = Annotated[bool, typer.Option("--log-json", help="Log as JSON, also when a person watches.")]
+MetricsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--metrics-file",
+        metavar="PATH",
+        help="Keep Prometheus metrics here, for a textfile collector.",
+        show_default=False,
+    ),
+]
+
+
+def set_up_logging(verbose: bool, log_json: bool) -> None:
+    """Readable lines for a person, JSON for a collector."""
+    configure_logging(verbose, log_json or not sys.stderr.isatty())
+
+
+def stop_on_signals(stop: threading.Event) -> None:
+    """SIGINT and SIGTERM ask for a clean stop; a second one ends the process at once."""
+
+    def ask(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        stop.set()
+
+    signal.signal(signal.SIGINT, ask)
+    signal.signal(signal.SIGTERM, ask)

@@ -1,0 +1,28 @@
+"""A drain that kills or stops itself on its way; `never` lets it come to its end."""
+
+import os
+import signal
+
+from reaper import config
+from reaper.app import App
+from reaper.cli.options import stop_on_signals
+
+SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "never": signal.SIGABRT}
+
+
+class Doom:
+    def __init__(self, point: str, how: str, nth: int) -> None:
+        self.point, self.signal, self.left = point, SIGNALS[how], nth
+
+    def __call__(self, point: str) -> None:
+        if point == self.point:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(os.getpid(), self.signal)
+
+
+def main(variables: dict[str, str], point: str, how: str, nth: int) -> None:
+    os.environ.update(variables)
+    app = App(config.load("database_url", "s3_bucket"), at=Doom(point, how, nth))
+    stop_on_signals(app.stop)
+    app.drain(workers=1)
