@@ -6,7 +6,7 @@ import pytest
 
 from .actors import Connection
 from .explorer import Actor, Run, explore
-from .scenes import Judge, Stage, World, begin, claim, drop, dropper, finish, interleave, values
+from .scenes import Judge, Stage, World, begin, claim, drop, dropper, finish, interleave, values, violations
 
 LOST = {"RP001"}
 RESET = "select rows_reset, batches_reset, batches_orphaned from reaper.reset_stuck()"
@@ -216,6 +216,17 @@ def test_a_drop_outside_read_committed_is_refused_and_changes_nothing(stage: Sta
     result = interleave(stage, world, actors).assert_clean(allow={"RP006"})
     assert stage.explored(result) == 10
     assert len(result.errors("RP006")) == 10
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+@pytest.mark.parametrize("statement", ["select reaper.claim_expired()", "call reaper.drain()"])
+def test_a_claim_whose_drop_would_be_refused_marks_nothing(
+    stage: Stage, statement: str, isolation: str
+) -> None:
+    actors = {"worker": Actor(statement, isolation=isolation)}
+    result = explore(stage.connect, actors, reset=World(due={"a": "h"}).reset, check=violations)
+    assert len(result.assert_clean(allow={"RP006"}).errors("RP006")) == 1
+    assert values(stage.conn, "select batch_id from reaper.batches") == []
 
 
 # The second visit of a row's deletion waits at a gate: at that moment the batch is being redone in halves.

@@ -23,6 +23,8 @@ declare
     v_last     timestamptz;
 begin
     perform reaper.require_claim_arguments(p_limit, p_worker);
+    -- The drop would be refused, and the rows would stay marked until the watchdog comes.
+    perform reaper.require_read_committed();
 
     loop
         v_blocked := array(select b.short_code from reaper.blocked b where b.next_attempt > v_now);
@@ -52,6 +54,6 @@ end;
 $$;
 comment on function reaper.claim_expired(integer, text, timestamptz, text) is
     'Marks up to p_limit of the oldest due pastes DELETION_IN_PROGRESS and returns their batch; no row when nothing is due. '
-    'Skips rows that others hold and rows in reaper.blocked. p_after (inclusive) and p_after_code (exclusive) go on where the last claim ended.';
+    'Skips rows that others hold and rows in reaper.blocked. p_after (inclusive) and p_after_code (exclusive) go on where the last claim ended. RP006 outside read committed.';
 revoke all on function reaper.claim_expired(integer, text, timestamptz, text) from public;
 grant execute on function reaper.claim_expired(integer, text, timestamptz, text) to reaper_worker, reaper_ops;
