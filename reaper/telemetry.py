@@ -181,9 +181,8 @@ class Telemetry:
         self._log.info(f"{service} is back")
 
 
-def configure_logging(verbose: bool, as_json: bool) -> None:
+def configure_logging(level: int = logging.INFO, as_json: bool = False) -> None:
     """Log to stderr: readable lines for a person, JSON for a machine."""
-    level = logging.DEBUG if verbose else logging.INFO
     renderer = (
         structlog.processors.JSONRenderer()
         if as_json

@@ -22,7 +22,7 @@ class Watchdog:
     stuck_after: timedelta
 
     def tick(self) -> tuple[Reset, int]:
-        """Take back, then adopt: the rows that were reset, and how many batches' side effects were finished."""
+        """Take back, then adopt: what was reset, and how many batches' side effects were finished."""
         reset = self.lane.session.call(lambda q: q.reset_stuck(self.stuck_after))
         self.telemetry.reset(reset)
         return reset, self.lane.adopt()

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from redis.exceptions import ResponseError
 
 from reaper.adapters import redis_scan
+from reaper.adapters.redis_address import Client
 from reaper.adapters.redis_link import Away, LinkOptions, RedisLink, reason
 from reaper.adapters.redis_lock import NAMES, RedisClaimLock
 from reaper.errors import Unreachable
@@ -34,6 +35,17 @@ class RedisCache:
         for chunk in _chunks(codes):
             failed.update(self._forget(chunk))
         return failed
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """Write entries without an end, as an application might; Unreachable when Redis does not answer."""
+
+        def write(client: Client) -> None:
+            pipeline = client.pipeline(transaction=False)
+            for code, data in entries.items():
+                pipeline.set(self._key_of(code), data)
+            pipeline.execute()
+
+        _reached(lambda: self._link.ask(write))
 
     def present(self, codes: Sequence[str]) -> Sequence[str]:
         """Which of these codes have an entry."""

@@ -64,13 +64,24 @@ class S3Store:
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }
 
+    def put(self, key: str, data: bytes) -> None:
+        """Store an object; raise ReaperError where that does not work."""
+        try:
+            self._requests.put(key, data)
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
+    def create_bucket(self) -> None:
+        """Make the bucket itself, on a store of one's own."""
+        try:
+            self._requests.create()
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
     def probe(self) -> None:
         """Write an object, find it, delete it; raise ReaperError where that does not work."""
         key = f"reaper-probe/{secrets.token_hex(16)}"
-        try:
-            self._requests.put(key, b"reaper doctor --probe")
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
+        self.put(key, b"reaper doctor --probe")
         found = self.find([key])
         if failed := self.delete([key]):
             raise ReaperError(f"{key} was written and cannot be deleted: {failed[key].error}", _NEEDED)

@@ -115,6 +115,10 @@ class Bucket:
         """Write an object."""
         self._client.put_object(Bucket=self.name, Key=key, Body=body)
 
+    def create(self) -> None:
+        """Make the bucket."""
+        self._client.create_bucket(Bucket=self.name)
+
     def look(self) -> None:
         """Ask for one key; unlike HEAD, a refusal then says why."""
         self._client.list_objects_v2(Bucket=self.name, MaxKeys=1)

@@ -48,8 +48,8 @@ def drain(
 ) -> None:
     """Delete what has expired: rows, objects and cache entries, until nothing is due.
 
-    First finishes what other workers left behind, then works batch by batch. Ctrl-C stops cleanly between two batches;
-    killing it at any moment loses nothing. Any number of drains may run at the same time.
+    First finishes what other workers left behind, then works batch by batch. Ctrl-C stops cleanly between two
+    batches; killing it at any moment loses nothing. Any number of drains may run at the same time.
     """
     options.set_up_logging(verbose, log_json)
     if dry_run:
@@ -76,7 +76,7 @@ def watchdog(
 ) -> None:
     """Take back what dead workers hold, and finish the side effects that they left.
 
-    Looks every 15 seconds. A worker counts as dead after a minute without heartbeat, and any claim after two hours.
+    Looks every 15 seconds. A worker counts as dead after a minute without heartbeat, a claim after two hours.
     """
     options.set_up_logging(verbose, log_json)
     settings = config.load("database_url", "s3_bucket", "stuck_after", database_url=database_url)
@@ -106,5 +106,6 @@ def _report(totals: Figures, batches: int, seconds: float, as_json: bool) -> Non
         typer.echo(f"{totals.rows_blocked:,} rows could not be deleted: select * from reaper.blocked_rows")
     if totals.objects_failed or totals.invalidations_failed:
         typer.echo(
-            f"{totals.objects_failed:,} objects and {totals.invalidations_failed:,} cache entries are queued for another try"
+            f"{totals.objects_failed:,} objects and {totals.invalidations_failed:,} cache entries"
+            " are queued for another try"
         )

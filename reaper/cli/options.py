@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import threading
@@ -43,7 +44,7 @@ MetricsFile = Annotated[
 
 def set_up_logging(verbose: bool, log_json: bool) -> None:
     """Readable lines for a person, JSON for a collector."""
-    configure_logging(verbose, log_json or not sys.stderr.isatty())
+    configure_logging(logging.DEBUG if verbose else logging.INFO, log_json or not sys.stderr.isatty())
 
 
 def stop_on_signals(stop: threading.Event) -> None:

