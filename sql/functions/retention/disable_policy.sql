@@ -1,0 +1,15 @@
+-- disable_policy: from now on purges delete nothing; a batch that has begun ends as it would.
+create or replace function reaper.disable_policy(p_name text)
+    returns void
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+begin
+    perform reaper.find_policy(p_name);
+    update reaper.retention_policies p set enabled = false where p.name = p_name;
+end;
+$$;
+comment on function reaper.disable_policy(text) is
+    'Stops a policy: purge_aged() deletes nothing for it until enable_policy().';
+revoke all on function reaper.disable_policy(text) from public;
+grant execute on function reaper.disable_policy(text) to reaper_ops;

@@ -1,0 +1,24 @@
+-- enable_policy: from now on purges delete. Whoever says so must be allowed to delete from the table, too.
+create or replace function reaper.enable_policy(p_name text)
+    returns void
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+declare
+    v_policy   reaper.retention_policies := reaper.find_policy(p_name);
+    v_problems text[];
+    v_fixes    text[];
+begin
+    perform reaper.require_read_committed();
+    select array_agg(r.problem), array_agg(r.fix) into v_problems, v_fixes
+      from (select p.problem, p.fix from reaper.policy_problems(p_name) as p
+            union
+            select p.problem, p.fix from reaper.right_problems(v_policy.table_oid, v_policy.column_name, session_user) as p) as r;
+    perform reaper.refuse_policy(p_name, v_problems, v_fixes);
+    update reaper.retention_policies p set enabled = true where p.name = p_name;
+end;
+$$;
+comment on function reaper.enable_policy(text) is
+    'Lets purge_aged() delete for this policy; refuses (RP005) where the policy could not be registered as it stands now.';
+revoke all on function reaper.enable_policy(text) from public;
+grant execute on function reaper.enable_policy(text) to reaper_ops;

@@ -1,0 +1,15 @@
+-- remove_policy: forget a policy; the table and its rows stay.
+create or replace function reaper.remove_policy(p_name text)
+    returns void
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+begin
+    perform reaper.find_policy(p_name);
+    delete from reaper.retention_policies p where p.name = p_name;
+end;
+$$;
+comment on function reaper.remove_policy(text) is
+    'Forgets a policy. The table and its rows stay.';
+revoke all on function reaper.remove_policy(text) from public;
+grant execute on function reaper.remove_policy(text) to reaper_ops;
