@@ -12,7 +12,7 @@ from typing import Self
 from reaper import db
 from reaper.adapters.nothing import NoCache, NoLock
 from reaper.adapters.redis import RedisCache, RedisClaimLock, RedisLink
-from reaper.adapters.s3 import S3Store
+from reaper.adapters.s3 import S3Options, S3Store
 from reaper.config import Settings
 from reaper.errors import ConfigError
 from reaper.expiry import Allowance, At, Holdings, Lane, SideEffects, nowhere, run_lanes
@@ -56,7 +56,7 @@ class App:
         return connection
 
     def session(self, slot: str) -> Session:
-        """A connection that comes back by itself; after a loss, batches that we hold unknowingly are let go."""
+        """A connection that comes back by itself; what we then hold without knowing it is let go."""
         session = Session(
             lambda: self.connect(slot), lambda q: q.leave_unknown(self.worker, self.holdings.known())
         )
@@ -75,7 +75,12 @@ class App:
         """The backends by name."""
         if self.settings.s3_bucket is None:
             raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
-        return {DEFAULT_BACKEND: S3Store(self.settings.s3_bucket, self.settings.s3_endpoint_url)}
+        options = S3Options(
+            read_timeout=self.settings.s3_read_timeout.total_seconds(),
+            content_md5=self.settings.s3_content_md5,
+            single_deletes=self.settings.s3_single_deletes,
+        )
+        return {DEFAULT_BACKEND: S3Store(self.settings.s3_bucket, self.settings.s3_endpoint_url, options)}
 
     @cached_property
     def cache(self) -> Cache:

@@ -73,6 +73,11 @@ class Settings(BaseSettings):
     redis_url: Annotated[SecretStr, AfterValidator(_redis_url)] | None = None
     s3_bucket: str | None = None
     s3_endpoint_url: Annotated[str, AfterValidator(_http_url)] | None = None
+    s3_read_timeout: Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(minutes=5))] = (
+        timedelta(seconds=10)
+    )
+    s3_content_md5: bool = False
+    s3_single_deletes: bool = False
     cache_key: Annotated[str, AfterValidator(_cache_key)] = "{short_code}"
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = 1000
     claim_lock_ttl: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(hours=1))] = timedelta(

@@ -164,22 +164,23 @@ class Lane:
 
     def drain(self) -> None:
         """Reap batch after batch; the side effects of one overlap with the claim of the next."""
-        cursor = START
+        cursor, released = START, False
         settling: Future[None] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
             while not self.stop.is_set() and self.allowance.take():
                 claim = self._claim(cursor)
                 if claim is None:
                     self.allowance.put_back()
-                    if self._is_drained(cursor):
+                    if self._is_drained(cursor, released):
                         break
-                    cursor = START
+                    cursor, released = START, False
                     continue
                 cursor = claim.cursor
                 batch = self._drop(claim)
                 if settling is not None:
                     settling.result()
                 settling = settler.submit(self._settle, batch) if batch else None
+                released = released or bool(batch and batch.short_codes)
             if settling is not None:
                 settling.result()
 
@@ -191,9 +192,11 @@ class Lane:
             self.at("claim.after")
         return claim
 
-    def _is_drained(self, cursor: Cursor) -> bool:
-        """The end is where a claim from the start finds nothing, and no row was just set free by its user."""
-        return cursor == START and not self.session.call(lambda q: q.returned_ownerless())
+    def _is_drained(self, cursor: Cursor, released: bool) -> bool:
+        """Whether a pass from the start found nothing to claim, or nothing that others would let go."""
+        if cursor == START:
+            return not self.session.call(lambda q: q.returned_ownerless())
+        return not released
 
     def _drop(self, claim: Claim) -> Batch | None:
         try:

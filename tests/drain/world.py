@@ -17,7 +17,6 @@ from moto.s3.models import s3_backends
 
 from reaper import config
 from reaper.app import App
-
 from tests.drain import doomed
 
 ACCOUNT = "123456789012"

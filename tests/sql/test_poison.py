@@ -223,3 +223,40 @@ def test_an_extended_row_that_cannot_be_given_back_stays_in_a_batch(db, paste, m
     assert len(me.drop(batch)) == 2
     assert marked(db) == codes(db) == {"p00002"}
     assert invariants() == []
+
+
+def test_a_trigger_of_the_application_finds_its_own_tables(db, paste, drain):
+    db.execute(
+        "create table farewells (short_code text);"
+        "grant insert on farewells to reaper_owner;"
+        "create function say_farewell() returns trigger language plpgsql as"
+        " $$ begin insert into farewells values (old.short_code); return old; end $$;"
+        "create trigger farewell before delete on pastes for each row execute function say_farewell()"
+    )
+    paste("a")
+    drain()
+    assert column(db, "select short_code from farewells") == ["a"]
+
+
+def test_a_trigger_that_denies_one_row_does_not_stop_the_others(db, paste, drain):
+    db.execute(
+        "create function hold() returns trigger language plpgsql as $$ begin"
+        " if old.short_code = 'held' then raise insufficient_privilege using message = 'legal hold'; end if;"
+        " return old; end $$;"
+        "create trigger hold before delete on pastes for each row execute function hold()"
+    )
+    paste("a")
+    paste("held")
+    paste("z")
+    drain()
+    assert codes(db) == {"held"}
+    assert column(db, "select message from reaper.blocked") == ["legal hold"]
+
+
+def test_rights_that_reaper_lacks_blame_no_row(db, paste, me):
+    paste("a")
+    batch = me.claim()
+    db.execute("revoke delete on content from reaper_owner")
+    with refused("42501"):
+        me.drop(batch)
+    assert column(db, "select short_code from reaper.blocked") == []

@@ -4,7 +4,7 @@
 create or replace function reaper.repair_counts(p_limit integer default 1000)
     returns table (content_hash text, was bigint, now bigint)
     language plpgsql volatile security definer
-    set search_path = pg_catalog, reaper, pg_temp
+    set search_path = pg_catalog, reaper, public, pg_temp  -- public: for the triggers of the application
     set lock_timeout = '2s'
 as $$
 #variable_conflict use_column

@@ -17,7 +17,7 @@ create or replace function reaper.release_rows(
     out rows_blocked   integer
 )
     language plpgsql volatile security definer
-    set search_path = pg_catalog, reaper, pg_temp
+    set search_path = pg_catalog, reaper, public, pg_temp  -- public: for the triggers of the application
     set enable_seqscan = off
     set enable_bitmapscan = off
     set enable_hashjoin = off
