@@ -33,6 +33,7 @@ class Exit(IntEnum):
     STALLED = 3
     REFUSED = 4
     UNREACHABLE = 5
+    INTERRUPTED = 130
 
 
 class ReaperError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from importlib.metadata import version
@@ -9,14 +10,15 @@ from typing import Annotated
 
 import psycopg
 import typer
+from typer.exceptions import TyperException
 
-from reaper.cli import migrate
+from reaper.cli import demo, doctor, drain, migrate, plan, status, verify
 from reaper.db import translate
-from reaper.errors import ReaperError
+from reaper.errors import Exit, ReaperError
 
 _EXIT_CODES = (
     "Exit codes: 0 fine · 1 behind, or verify found something · 2 wrong usage · 3 stalled ·"
-    " 4 wrong configuration, or refused · 5 the database cannot be reached."
+    " 4 wrong configuration, or refused · 5 a service that is needed cannot be reached · 130 interrupted."
 )
 
 app = typer.Typer(
@@ -27,7 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-migrate.register(app)
+for group in (demo, migrate, drain, plan, status, verify, doctor):
+    group.register(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -48,16 +51,33 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error that we foresaw becomes a line on stderr and an exit code."""
+    # It tells how it tidied up after Ctrl-C; what matters comes as an exception.
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)
     try:
-        app()
+        sys.exit(app(prog_name="reaper", standalone_mode=False))
+    except TyperException as error:
+        sys.exit(_complain_of_usage(error))
     except ReaperError as error:
         sys.exit(_complain(error))
     except psycopg.Error as error:
         sys.exit(_complain(translate(error)))
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away; Python must not try to flush into it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _complain_of_usage(error: TyperException) -> int:
+    """One line that says what is wrong, and one that says where to read more."""
+    message = error.format_message().replace("Input should be", "must be").strip()
+    context = getattr(error, "ctx", None)
+    # Without any command the help has been printed, and the message is empty.
+    if message:
+        typer.echo(f"reaper: {message[:1].lower()}{message[1:]}", err=True)
+        typer.echo(f"Try: {context.command_path if context else 'reaper'} --help", err=True)
+    return int(error.exit_code)
 
 
 def _complain(error: ReaperError) -> int:

@@ -30,8 +30,9 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     Each check ends as ok, warn or fail, and says what to do. Exit code 0 without a fail, else 1. Changes
     nothing, unless --probe is given; the worker's role is enough.
     """
-    app = App(config.load("database_url", database_url=database_url))
-    found = list(_examine(app, probe))
+    options.set_up_logging(verbose=False, log_json=False)
+    with App(config.load("database_url", database_url=database_url)) as app:
+        found = list(_examine(app, probe))
     if as_json:
         words.print_json(found)
     else:

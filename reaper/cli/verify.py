@@ -56,9 +56,10 @@ def verify(
     again; run --repair while no writer counts its references in another transaction than it inserts or
     deletes them. Exit code 0 when all agree, 1 when something was found.
     """
-    app = App(config.load("database_url", "s3_bucket", database_url=database_url))
-    app.check()
-    with _watched(hidden=as_json) as watch:
+    options.set_up_logging(verbose=False, log_json=False)
+    settings = config.load("database_url", "s3_bucket", database_url=database_url)
+    with App(settings) as app, _watched(hidden=as_json) as watch:
+        app.check()
         report = app.verify(repair, watch)
     if as_json:
         words.print_json(report.as_dict())
