@@ -1,0 +1,172 @@
+"""`reaper doctor`: each thing that it must notice, and that it is content without them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from reaper import doctor
+from tests.cli.conftest import Run
+from tests.paste_fixtures import Connection
+
+
+def verdicts(run: Run, *arguments: str, **variables: str) -> dict[str, str]:
+    done = run("doctor", "--json", *arguments, **variables)
+    found = {d["name"]: d["verdict"] for d in done.json}
+    assert done.code == (1 if "fail" in found.values() else 0)
+    assert all(d["fix"] for d in done.json if d["verdict"] == "fail")
+    return found
+
+
+def test_a_worker_in_a_good_system_has_nothing_to_complain_of(run: Run, worker_dsn: str) -> None:
+    found = verdicts(run, "--database-url", worker_dsn)
+    # The test server is not durable, and a worker does not see what others run.
+    assert {name for name, verdict in found.items() if verdict != "ok"} == {
+        "durable commits",
+        "old snapshots",
+    }
+    assert {"login", "schema", "code", "grants", "time", "bucket default", "cache"} <= found.keys()
+
+
+def test_doctor_prints_what_to_do(run: Run, db: Connection) -> None:
+    db.execute("update reaper.settings set clock_may_move = true")
+    done = run("doctor")
+    assert done.code == 1
+    assert "fail  time" in done.out
+    assert "→ As the owner: update reaper.settings set clock_may_move = false" in done.out
+
+
+@pytest.mark.parametrize(
+    ("damage", "name", "verdict"),
+    [
+        ("update reaper.settings set clock_may_move = true", "time", "fail"),
+        ("drop index reaper_pastes_due", "index on pastes.expires_at", "fail"),
+        ("drop index reaper_pastes_content", "index on pastes.content_hash", "fail"),
+        ("drop index reaper_content_object_key", "index on content.object_key", "fail"),
+        (
+            "drop index reaper_pastes_due; create index on pastes using brin (expires_at)",
+            "index on pastes.expires_at",
+            "fail",
+        ),
+        (
+            "create index on pastes (expires_at) where deletion_status = 'DELETED'",
+            "no index slows the claim",
+            "warn",
+        ),
+        (
+            "update pg_index set indisvalid = false where indexrelid = 'reaper_pastes_due'::regclass",
+            "indexes are finished",
+            "fail",
+        ),
+        ("alter table pastes drop constraint pastes_content_hash_fkey", "pastes refer to content", "fail"),
+        (
+            """alter table pastes drop constraint pastes_content_hash_fkey;
+               alter table pastes add foreign key (content_hash) references content not valid""",
+            "pastes refer to content",
+            "fail",
+        ),
+        (
+            "alter table pastes drop constraint pastes_deletion_status_check",
+            "the status is one of three",
+            "fail",
+        ),
+        ("alter table content disable trigger reaper_retired_key", "retired names are guarded", "fail"),
+        ("alter table pastes set (autovacuum_enabled = off)", "autovacuum", "warn"),
+        ("grant select on reaper.batches to reaper_worker", "tables are closed", "fail"),
+        ("grant execute on function reaper.drop_references(uuid) to public", "nothing for everybody", "fail"),
+        ("grant usage on schema reaper to public", "nothing for everybody", "fail"),
+        ("revoke delete on pastes from reaper_owner", "rights of the owner", "fail"),
+        ("alter function reaper.clock() owner to postgres", "ownership", "fail"),
+        ("revoke execute on function reaper.heartbeat(text) from reaper_worker", "grants", "fail"),
+        (
+            "grant execute on function reaper.release_rows(text[], timestamptz) to reaper_app",
+            "grants",
+            "warn",
+        ),
+        ("alter function reaper.clock() reset all", "code", "fail"),
+        ("alter function reaper.claim_cleanup(integer) security invoker", "code", "fail"),
+        ("alter function reaper.plan_drain() volatile", "code", "fail"),
+        ("drop function reaper.plan_drain()", "code", "fail"),
+        ("create function reaper.plan_drain(int) returns int language sql as 'select 1'", "code", "fail"),
+        ("create function reaper.mine() returns int language sql as 'select 1'", "code", "warn"),
+        (
+            """create or replace view reaper.dlq as select d.queue_id, d.backend, d.object_key, d.size_bytes,
+                      d.attempts, d.last_error, d.queued_at, d.buried_at from reaper.cleanup_dlq d""",
+            "code",
+            "fail",
+        ),
+    ],
+)
+def test_damage_is_noticed(run: Run, db: Connection, damage: str, name: str, verdict: str) -> None:
+    db.execute(damage)
+    assert verdicts(run)[name] == verdict
+
+
+def test_a_body_that_was_changed_by_hand_is_noticed_and_named(run: Run, db: Connection) -> None:
+    body = db.execute("select pg_get_functiondef('reaper.count_due'::regproc)").fetchone()
+    assert body is not None
+    db.execute(body[0].replace("NOT_EXPIRED", "DELETED"))
+    done = run("doctor")
+    assert done.code == 1
+    assert "not as in this release: count_due" in done.out
+
+
+def test_comparing_the_code_leaves_nothing_behind(run: Run, db: Connection) -> None:
+    before = db.execute("select count(*) from pg_proc").fetchone()
+    verdicts(run)
+    assert db.execute("select count(*) from pg_proc").fetchone() == before
+
+
+def test_an_older_schema_is_the_one_thing_that_is_said_about_the_database(run: Run, db: Connection) -> None:
+    db.execute("delete from reaper.migration_files where id = (select max(id) from reaper.migration_files)")
+    found = verdicts(run)
+    assert found["schema"] == "fail"
+    assert "code" not in found
+    assert found["bucket default"] == "ok"
+
+
+def test_a_login_without_any_role_is_told_what_it_needs(run: Run, db: Connection, dsn: str) -> None:
+    db.execute("create role stranger login")
+    try:
+        found = verdicts(run, "--database-url", make_conninfo(dsn, user="stranger"))
+    finally:
+        db.execute("drop role stranger")
+    assert (found["login"], found["schema"]) == ("fail", "fail")
+
+
+def test_an_old_transaction_is_named_with_its_session(
+    run: Run, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinning = connect(autocommit=False, application_name="pinning")
+    pinning.execute("select 1")
+    assert verdicts(run)["old snapshots"] == "ok"
+    monkeypatch.setattr(doctor, "_OLD", timedelta(0))
+    assert verdicts(run)["old snapshots"] == "warn"
+    assert f"select pg_terminate_backend({pinning.info.backend_pid})" in run("doctor").out
+
+
+def test_a_bucket_that_is_missing_fails_and_a_cache_that_is_away_only_warns(run: Run) -> None:
+    found = verdicts(run, REAPER_S3_BUCKET="no-such-bucket", REAPER_REDIS_URL="redis://127.0.0.1:1/0")
+    assert (found["bucket default"], found["cache"]) == ("fail", "warn")
+
+
+def test_services_that_are_not_configured_are_a_warning(bare_run: Run, dsn: str) -> None:
+    found = verdicts(bare_run, REAPER_DATABASE_URL=dsn)
+    assert (found["bucket"], found["cache"]) == ("warn", "warn")
+
+
+def test_a_versioned_bucket_is_a_warning(run: Run, bucket: Any) -> None:
+    bucket.Versioning().enable()
+    done = run("doctor")
+    assert done.code == 0
+    assert "warn  bucket default" in done.out
+    assert "the bucket keeps versions" in done.out
+
+
+def test_a_probe_writes_and_deletes_and_only_when_it_is_asked_for(run: Run, bucket: Any) -> None:
+    bucket.Versioning().enable()
+    assert "bucket default, probe" not in verdicts(run)
+    assert list(bucket.object_versions.all()) == []
+    assert verdicts(run, "--probe")["bucket default, probe"] == "ok"
+    assert list(bucket.object_versions.all()) == []

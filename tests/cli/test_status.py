@@ -1,0 +1,95 @@
+"""`reaper status`."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.conftest import Run
+from tests.paste_fixtures import Clock, Connection, Pastes, Worker
+
+
+def test_an_idle_system_is_ok_with_exit_code_0(bare_run: Run, dsn: str) -> None:
+    done = bare_run("status", REAPER_DATABASE_URL=dsn)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("● ok")
+    assert "nothing is due" in done.out
+
+
+def test_status_needs_nothing_but_the_database_and_the_role_of_a_worker(
+    bare_run: Run, worker_dsn: str
+) -> None:
+    assert bare_run("status", "--database-url", worker_dsn).code == 0
+
+
+def test_a_late_backlog_is_behind_with_the_reason_and_exit_code_1(
+    bare_run: Run, dsn: str, paste: Pastes, me: Worker
+) -> None:
+    paste("a")
+    me.drain()
+    paste("late", expires="-30 hours")
+    done = bare_run("status", REAPER_DATABASE_URL=dsn)
+    assert done.code == 1
+    assert done.out.startswith("● behind")
+    assert "a paste that expired 30 hours ago is still waiting" in done.out
+    assert "1 due row, the oldest expired 1 d 6 h ago" in done.out
+
+
+def test_nobody_at_work_on_a_late_backlog_is_stalled_with_exit_code_3(
+    bare_run: Run, dsn: str, paste: Pastes
+) -> None:
+    paste("late", expires="-30 hours")
+    done = bare_run("status", "--json", REAPER_DATABASE_URL=dsn)
+    assert done.code == 3
+    assert done.json["verdict"] == "stalled"
+    assert any("no living worker" in reason for reason in done.json["reasons"])
+
+
+def test_status_names_batches_workers_queues_and_what_to_look_at(
+    bare_run: Run, dsn: str, paste: Pastes, me: Worker, clock: Clock
+) -> None:
+    clock.stop()
+    paste.many("p", 3)
+    me.heartbeat()
+    me.finish(me_drop(me), None)
+    me.claim(1)
+    me.drop(me.claim(1))
+    clock.advance("2 minutes")
+    out = bare_run("status", REAPER_DATABASE_URL=dsn).out
+    assert "1 claimed (oldest 2 min), 1 released (oldest 2 min)" in out
+    assert "2 batches stuck: see reaper.stuck" in out
+    assert "worker-1: silent, beat 2 min ago, holds 2 batches" in out
+    assert "1 object, tried again by the next drain" in out
+    assert "1 invalidation, waiting for Redis" in out
+
+
+def me_drop(me: Worker) -> object:
+    batch = me.claim(1)
+    me.drop(batch)
+    return batch
+
+
+def test_json_has_every_figure_of_the_view_and_the_rest_beside_it(
+    bare_run: Run, dsn: str, db: Connection, paste: Pastes, me: Worker
+) -> None:
+    paste("a")
+    me.heartbeat()
+    me.drain()
+    shown = bare_run("status", "--json", REAPER_DATABASE_URL=dsn).json
+    columns = {c.name for c in db.execute("select * from reaper.health").description or ()}
+    assert columns <= shown.keys()
+    assert shown["speed"]["rows_deleted"] == 1
+    assert [w["worker"] for w in shown["workers"]] == ["worker-1"]
+
+
+def test_a_person_sees_colours_and_a_pipe_gets_none(dsn: str, bare_run: Run) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "REAPER_DATABASE_URL": dsn, "TERM": "xterm"}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    shown = subprocess.Popen([sys.executable, "-m", "reaper", "status"], env=environment, stdout=theirs)
+    os.close(theirs)
+    assert shown.wait() == 0
+    assert b"\x1b[1;32m" in os.read(ours, 65536)
+    os.close(ours)
+    assert "\x1b" not in bare_run("status", REAPER_DATABASE_URL=dsn).out
