@@ -59,12 +59,11 @@ def test_a_drop_never_takes_the_content_of_a_paste_that_is_being_inserted(
 
 
 @WORLDS
-@ISOLATIONS
 @pytest.mark.parametrize("order", [(INSERT, ADD), (ADD, INSERT)], ids=["insert first", "count first"])
 def test_a_drop_that_waited_for_an_insert_that_is_taken_back_collects_the_content(
-    stage: Stage, world: World, order: tuple[str, str], isolation: str
+    stage: Stage, world: World, order: tuple[str, str]
 ) -> None:
-    writer = Actor(begin(LOOK), *order, "rollback", isolation=isolation)
+    writer = Actor(begin(LOOK), *order, "rollback")
     result = interleave(stage, world, {"writer": writer, "worker": dropper("batch")}).assert_clean(
         allow=BELATED
     )
