@@ -6,6 +6,7 @@ about again, in an order that no correct system gets wrong: an object comes befo
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,6 +23,8 @@ Watch = Callable[[str, int], None]
 
 PAGE = 1000
 KEPT = 1000
+# A writer stores the object before it inserts the row: so long it may take from the one to the other.
+GRACE = 5.0
 
 MISSING = "missing object"
 ORPHAN = "orphan object"
@@ -109,6 +112,7 @@ class Verifier:
     names_are_ours: bool
     backend: str = "default"
     watch: Watch = nobody
+    wait: Callable[[float], None] = time.sleep
     report: Report = field(default_factory=Report)
 
     def run(self, repair: bool = False) -> Report:
@@ -146,6 +150,9 @@ class Verifier:
             self.report.seen["contents"] += sum(expected is not None for _, expected in page)
             self.watch("objects", len(page))
         self._ask_again(self._confirm_missing, missing)
+        if orphans:
+            self.watch("waiting for writers", 0)
+            self.wait(GRACE)
         self._ask_again(self._confirm_orphans, orphans)
         self._ask_again(self._confirm_sizes, resized)
 

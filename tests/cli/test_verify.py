@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from moto.s3.models import s3_backends
 
+from reaper import verify
 from reaper.model import StoredObject
 from reaper.reports import Expected
 from reaper.verify import side_by_side
@@ -25,6 +26,11 @@ def counts(run: Run, *arguments: str) -> dict[str, int]:
     assert done.code == (1 if done.json["counts"] else 0), done.err
     assert done.json["clean"] == (not done.json["counts"])
     return done.json["counts"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(autouse=True)
+def _no_writer_is_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "GRACE", 0.0)
 
 
 @pytest.fixture
