@@ -17,7 +17,8 @@ from reaper.migrate.catalogue import Named
 from reaper.migrate.files import checksum
 from reaper.migrate.ledger import relation_exists
 
-KINDS = ("functions", "triggers", "views")
+# Triggers last: their lock on the application's table lasts until the end of the transaction.
+KINDS = ("functions", "views", "triggers")
 _PASSES = 3
 # "Cannot change": a return type, a parameter's name, a view's columns, the kind of a routine, a trigger.
 _NOT_REPLACEABLE = (

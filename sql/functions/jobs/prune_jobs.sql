@@ -1,0 +1,28 @@
+-- prune_jobs: forget finished jobs, a bounded number at a time; procrastinate's own way is one unbounded statement.
+create or replace function reaper.prune_jobs(p_older_than interval default '7 days', p_limit integer default 1000)
+    returns integer
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, procrastinate, pg_temp
+as $$
+declare
+    v_pruned integer;
+begin
+    with old as materialized (
+        select j.id
+          from procrastinate.procrastinate_jobs j
+         where j.status in ('succeeded', 'failed', 'cancelled', 'aborted')
+           and not exists (select from procrastinate.procrastinate_events e
+                            where e.job_id = j.id and e.at > clock_timestamp() - p_older_than)
+         order by j.id
+         limit p_limit
+           for update skip locked
+    )
+    delete from procrastinate.procrastinate_jobs j using old o where j.id = o.id;
+    get diagnostics v_pruned = row_count;
+    return v_pruned;
+end;
+$$;
+comment on function reaper.prune_jobs(interval, integer) is
+    'Deletes up to p_limit jobs that ended more than p_older_than ago, with their events; returns how many. As many as p_limit: call it again.';
+revoke all on function reaper.prune_jobs(interval, integer) from public;
+grant execute on function reaper.prune_jobs(interval, integer) to reaper_worker, reaper_ops;
