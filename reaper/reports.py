@@ -182,11 +182,6 @@ class Reports:
             for diagnosis in self._rows(Diagnosis, f"select * from reaper.diagnose_{topic}()")
         ]
 
-    def content_count(self) -> int:
-        """About how many content rows there are, for a progress bar."""
-        query = "select greatest(reltuples, 0)::bigint from pg_catalog.pg_class where oid = %s::regclass"
-        return int(self._all(query, "public.content")[0][0])
-
     def expected_objects(self) -> Iterator[Expected]:
         """Every object that a content row names, in byte order, page by page."""
         after = ""
