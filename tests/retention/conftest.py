@@ -56,7 +56,7 @@ class Retention:
         return int(value(self.connection, "select reaper.purge_aged(%s, %s)", name, limit))
 
     def purge_all(self, name: str, limit: int) -> list[int]:
-        """Purge as the job does: again if and only if as many were deleted as the limit; what each deleted."""
+        """Purge as the job does: again if and only if the limit was reached; what each run deleted."""
         runs = [self.purge(name, limit)]
         while runs[-1] == limit:
             runs.append(self.purge(name, limit))
@@ -99,9 +99,12 @@ def history(db: Connection) -> Callable[..., None]:
 
 
 @pytest.fixture
-def audit_log(db: Connection) -> None:
-    """A log in three partitions, that of before 2020, 2020, and since."""
+def audit_log(db: Connection) -> Callable[..., None]:
+    """A log in three partitions: before 2020, 2020, and since; rows of given times are put into it."""
     db.execute(AUDIT_LOG)
+    return lambda *times: db.execute(
+        "insert into audit_log (at) select unnest(%s::timestamptz[])", [[str(time) for time in times]]
+    )
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import pytest
 
 from tests.paste_fixtures import column, value
 
+
 def test_deletes_data_over_3_months_old(db, retention, history):
     history("3 months 1 hour", tid=1)
     history("3 months -1 hour", tid=2)
@@ -19,24 +20,21 @@ def test_requeues_if_more_to_delete(retention, history):
 
 
 def test_deletes_data_over_3_months_old_from_every_partition(db, retention, audit_log):
-    db.execute(
-        "insert into audit_log (at, actor) values ('2019-05-05', 'old'), ('2020-05-05', 'old'),"
-        " (now() - interval '3 months 1 hour', 'old'), (now() - interval '3 months -1 hour', 'kept')"
-    )
-    retention.purge(retention.enabled("audit", "audit_log", "at"))
-    assert column(db, "select actor from audit_log") == ["kept"]
+    ages = ("3 months 1 hour", "3 months -1 hour")
+    expired, retained = column(db, "select now() - unnest(%s::interval[])", list(ages))
+    audit_log("2019-05-05", "2020-05-05", expired, retained)
+    assert retention.purge(retention.enabled("audit", "audit_log", "at")) == 3
+    assert column(db, "select at from audit_log") == [retained]
 
 
 def test_requeues_if_more_to_delete_in_other_partitions(db, retention, audit_log):
-    db.execute("insert into audit_log (at) values ('2019-05-05'), ('2020-05-05'), ('2020-06-06'), (now())")
+    audit_log("2019-05-05", "2020-05-05", "2020-06-06", "now")
     policy = retention.enabled("audit", "audit_log", "at")
     assert retention.purge_all(policy, 2) == [2, 1]
     assert value(db, "select count(*) from audit_log") == 1
 
 
-@pytest.mark.parametrize(
-    ("rows", "runs"), [(0, [0]), (9, [5, 4]), (10, [5, 5, 0]), (11, [5, 5, 1])], ids=str
-)
+@pytest.mark.parametrize(("rows", "runs"), [(0, [0]), (9, [5, 4]), (10, [5, 5, 0]), (11, [5, 5, 1])], ids=str)
 def test_exactly_as_many_as_the_limit_cost_one_empty_run_and_then_there_is_rest(
     retention, history, rows, runs
 ):

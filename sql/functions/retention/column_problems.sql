@@ -15,7 +15,7 @@ as $$
          cross join reaper.unindexed(p_table, array[t.attname], true) as u
          where t.dated
     )
-    select format('%s has no column %I', p_table, p_column), 'Name a column that says when the row came to be, as it is written in the catalogue.'
+    select format('%s has no column %s', p_table, coalesce(quote_ident(p_column), '(null)')), 'Name a column that says when the row came to be, as it is written in the catalogue.'
      where not exists (select from target)
     union all
     select format('%s.%I is %s, which is no time', p_table, t.attname, t.type),

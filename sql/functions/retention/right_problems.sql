@@ -28,7 +28,7 @@ as $$
     union all
     select format('reaper_owner, which does the work, may not lock and delete rows of %s', l.full_name),
            concat_ws(' ', case when l.usage then format('grant usage on schema %I to reaper_owner;', l.nspname) end,
-                     case when l.rows then format('grant select, delete, update (%I) on %s to reaper_owner;', p_column, l.full_name) end)
+                     case when l.rows then format('grant select, delete, update%s on %s to reaper_owner;', ' (' || quote_ident(p_column) || ')', l.full_name) end)
       from lacking l
      where l.usage or l.rows;
 $$;

@@ -16,7 +16,7 @@ as $$
      where not exists (select from target)
     union all
     select format('%s is %s', t.label, case t.relkind when 'v' then 'a view' when 'm' then 'a materialized view' when 'f' then 'a foreign table'
-                                                      when 'S' then 'a sequence' when 'c' then 'a type' else 'an index' end),
+                                                      when 'S' then 'a sequence' when 'c' then 'a type' when 't' then 'a toast table' else 'an index' end),
            'Name the table that holds the rows, in the database that holds it.'
       from target t
      where t.relkind not in ('r', 'p')
