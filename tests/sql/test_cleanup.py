@@ -1,0 +1,161 @@
+"""What is owed from earlier drains: leased, settled under a token, tried ever more rarely, given up."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.paste_fixtures import column, record, refused, value
+
+
+def owed(me, paste, count=3, own_key=True) -> list[str]:
+    """Objects whose deletion nobody has tried yet."""
+    paste.many("p", count, own_key=own_key)
+    batch = me.claim()
+    keys = sorted(gone.object_key for gone in me.drop(batch))
+    me.finish(batch, None)
+    return keys
+
+
+def failed(*keys: str, permanent: bool = False, error: str = "SlowDown") -> str:
+    return json.dumps([{"object_key": key, "error": error, "permanent": permanent} for key in keys])
+
+
+def lease(me) -> tuple[Any, list[str]]:
+    rows = me.call("claim_cleanup", 1000)
+    return (rows[0].lease, sorted(row.object_key for row in rows)) if rows else (None, [])
+
+
+def test_what_was_never_tried_is_due_at_once_and_gone_when_it_is_settled(db, paste, me):
+    keys = owed(me, paste)
+    token, leased = lease(me)
+    assert leased == keys
+    assert me.call("finish_cleanup", token, "[]")[0][0] == 3
+    assert column(db, "select object_key from reaper.cleanup_queue") == []
+
+
+def test_a_leased_object_is_not_leased_again_until_its_holder_must_be_dead(me, paste, clock):
+    keys = owed(me, paste)
+    lease(me)
+    assert lease(me) == (None, [])
+    clock.advance("5 minutes 1 second")
+    assert lease(me)[1] == keys
+
+
+def test_a_lease_that_was_taken_over_settles_nothing(db, paste, me, clock):
+    owed(me, paste)
+    late, _ = lease(me)
+    clock.advance("6 minutes")
+    token, _ = lease(me)
+    assert me.call("finish_cleanup", late, "[]")[0][0] == 0
+    assert value(db, "select count(*) from reaper.cleanup_queue") == 3
+    assert me.call("finish_cleanup", token, "[]")[0][0] == 3
+
+
+def test_two_workers_never_lease_the_same_object(paste, me, worker):
+    owed(me, paste, 10)
+    first = {row.object_key for row in me.call("claim_cleanup", 4)}
+    second = {row.object_key for row in worker("other").call("claim_cleanup", 100)}
+    assert (len(first), len(second), first & second) == (4, 6, set())
+
+
+def test_a_refusal_waits_three_times_as_long_each_time_and_the_tenth_is_buried_with_its_cause(
+    db, paste, me, clock
+):
+    [key] = owed(me, paste, 1)
+    pauses = []
+    for _ in range(10):
+        token, _ = lease(me)
+        me.call("finish_cleanup", token, failed(key, error="InternalError"))
+        pause = value(db, "select next_attempt - reaper.clock() from reaper.cleanup_queue")
+        pauses.append(pause.total_seconds() if pause else None)
+        clock.advance("29 hours")
+    assert pauses[-1] is None
+    for number, pause in enumerate(pauses[:-1]):
+        expected = min(60 * 3**number, 24 * 3600)
+        assert 0.79 * expected <= pause <= 1.21 * expected
+    dead = record(db, "select * from reaper.cleanup_dlq")
+    assert (dead.object_key, dead.attempts, dead.last_error) == (key, 10, "InternalError")
+
+
+def test_a_refusal_for_good_is_buried_at_once(db, paste, me):
+    keys = owed(me, paste)
+    token, _ = lease(me)
+    me.call("finish_cleanup", token, failed(keys[0], permanent=True, error="AccessDenied"))
+    assert column(db, "select object_key from reaper.cleanup_queue") == []
+    assert column(db, "select last_error from reaper.cleanup_dlq") == ["AccessDenied"]
+
+
+def test_a_retired_name_is_free_when_its_object_is_gone_and_not_before(db, paste, me):
+    [key] = owed(me, paste, 1, own_key=False)
+    with refused("RP004"):
+        db.execute("insert into content (content_hash) values (%s)", [key])
+    token, _ = lease(me)
+    me.call("finish_cleanup", token, "[]")
+    db.execute("insert into content (content_hash) values (%s)", [key])
+
+
+def codes_owed(me, paste, count=3) -> list[str]:
+    paste.many("c", count, "same")
+    batch = me.claim()
+    gone = me.drop(batch)
+    codes = me.call("released_codes", batch)[0][0]
+    me.finish(batch, [{"short_code": code, "error": "timeout"} for code in codes])
+    assert len(gone) == 1
+    return sorted(codes)
+
+
+def test_cache_entries_are_retried_until_redis_confirms_and_never_given_up(db, paste, me, clock):
+    codes = codes_owed(me, paste)
+    assert me.call("claim_invalidations", 100) == [], "not before a minute has passed"
+    for _ in range(15):
+        clock.advance("1 hour")
+        rows = me.call("claim_invalidations", 100)
+        assert sorted(row.short_code for row in rows) == codes
+        again = [{"short_code": code, "error": "down"} for code in codes]
+        assert me.call("finish_invalidations", rows[0].lease, json.dumps(again))[0][0] == 0
+    clock.advance("1 hour")
+    rows = me.call("claim_invalidations", 100)
+    assert me.call("finish_invalidations", rows[0].lease, "[]")[0][0] == 3
+    assert value(db, "select count(*) from reaper.invalidations") == 0
+
+
+def test_a_code_that_is_owed_again_meanwhile_is_not_settled_by_the_older_try(db, paste, me, clock):
+    [code] = codes_owed(me, paste, 1)
+    clock.advance("1 hour")
+    older = me.call("claim_invalidations", 100)[0].lease
+    paste(code)
+    batch = me.claim()
+    me.drop(batch)
+    me.finish(batch, [{"short_code": code, "error": "timeout"}])
+    assert me.call("finish_invalidations", older, "[]")[0][0] == 0
+    assert column(db, "select short_code from reaper.invalidations") == [code]
+
+
+@pytest.mark.parametrize("function", ["claim_cleanup", "claim_invalidations"])
+@pytest.mark.parametrize("limit", [0, None, 10_001])
+def test_an_impossible_number_is_refused(me, function, limit):
+    with refused("RP005"):
+        me.call(function, limit)
+
+
+def test_a_worker_lets_go_of_batches_that_it_holds_without_knowing(db, paste, me):
+    paste.many("p", 4)
+    known, claimed, released = me.claim(1), me.claim(1), me.claim(1)
+    me.drop(released)
+    assert me.call("leave_unknown", me.name, [known])[0][0] == 2
+    states = dict(db.execute("select batch_id, worker from reaper.batches"))
+    assert states == {known: me.name, released: None}
+    with refused("RP001"):
+        me.drop(claimed)
+
+
+def test_a_worker_that_ends_in_good_order_leaves_nothing_to_wait_for(db, paste, me):
+    paste.many("p", 2)
+    me.heartbeat()
+    me.drop(me.claim(1))
+    me.claim(1)
+    assert me.call("retire_worker", me.name)[0][0] == 2
+    assert column(db, "select worker from reaper.workers") == []
+    assert me.adopt() is not None
+    assert value(db, "select reaper.count_due()") == 1
