@@ -1,4 +1,7 @@
-"""The composition root: the only place that knows which adapter stands behind which port."""
+"""The composition root: the only place that knows which adapter stands behind which port.
+
+Adapters are imported where they are wired: boto3 and redis load more slowly than `reaper status` answers.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from reaper import db
 from reaper.adapters.nothing import NoCache, NoLock
-from reaper.adapters.redis import RedisCache, RedisClaimLock, RedisLink
-from reaper.adapters.s3 import S3Options, S3Store
 from reaper.config import Settings
 from reaper.errors import ConfigError
 from reaper.expiry import Allowance, At, Holdings, Lane, SideEffects, nowhere, run_lanes
@@ -25,6 +26,9 @@ from reaper.session import Session
 from reaper.telemetry import Telemetry
 from reaper.verify import Report, Verifier, Watch, nobody
 from reaper.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from reaper.adapters.redis_link import RedisLink
 
 DEFAULT_BACKEND = "default"
 
@@ -73,6 +77,8 @@ class App:
     @cached_property
     def stores(self) -> dict[str, ObjectStore]:
         """The backends by name."""
+        from reaper.adapters.s3 import S3Options, S3Store
+
         if self.settings.s3_bucket is None:
             raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
         options = S3Options(
@@ -85,13 +91,19 @@ class App:
     @cached_property
     def cache(self) -> Cache:
         """The cache; without REAPER_REDIS_URL there is nothing to forget."""
-        return RedisCache(self._redis, self.settings.cache_key) if self._redis else NoCache()
+        if self._redis is None:
+            return NoCache()
+        from reaper.adapters.redis import RedisCache
+
+        return RedisCache(self._redis, self.settings.cache_key)
 
     @cached_property
     def claim_lock(self) -> ClaimLock:
         """The lock around the claim; it saves work and protects nothing."""
         if self._redis is None:
             return NoLock()
+        from reaper.adapters.redis_lock import RedisClaimLock
+
         return RedisClaimLock(self._redis, self._identity(), self.settings.claim_lock_ttl)
 
     @cached_property
@@ -152,8 +164,11 @@ class App:
 
     @cached_property
     def _redis(self) -> RedisLink | None:
-        url = self.settings.redis_url
-        return RedisLink(url.get_secret_value(), self.telemetry) if url else None
+        if self.settings.redis_url is None:
+            return None
+        from reaper.adapters.redis_link import RedisLink
+
+        return RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry)
 
     def _identity(self) -> str:
         with self.connect("check") as connection:
