@@ -17,6 +17,7 @@ from reaper.model import START, Batch, Claim, Cursor, Failed, ObjectRef
 from reaper.ports import Cache, ClaimLock, ObjectStore
 from reaper.queries import Failures, code_failures, object_failures
 from reaper.session import TRANSIENT, Session
+from reaper.stop import Stop
 from reaper.telemetry import Telemetry
 
 At = Callable[[str], None]
@@ -25,6 +26,11 @@ OWED_AT_ONCE = 1000
 
 def nowhere(_: str) -> None:
     """Told where a lane is, do nothing; tests stop or kill a process there."""
+
+
+def always(_: Stop) -> bool:
+    """Asked before each batch, let the lane go on."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -115,16 +121,18 @@ class Lane:
     lock: ClaimLock
     telemetry: Telemetry
     holdings: Holdings
-    stop: threading.Event
+    stop: Stop
     batch_size: int = 1000
     allowance: Allowance = field(default_factory=lambda: Allowance(None))
     at: At = nowhere
+    # May wait, since no transaction is open then; False ends the drain.
+    gate: Callable[[Stop], bool] = always
 
-    def run(self) -> None:
-        """Finish what others left, then drain until a claim from the start finds nothing."""
+    def run(self) -> bool:
+        """Finish what others left, then drain; whether a claim from the start found nothing in the end."""
         self.adopt()
         self.retry_owed()
-        self.drain()
+        return self.drain()
 
     def adopt(self) -> int:
         """Do the side effects of released batches that nobody holds; returns how many there were."""
@@ -162,17 +170,16 @@ class Lane:
         self.session.call(lambda q: q.finish_invalidations(owed.lease, failures))
         return True
 
-    def drain(self) -> None:
+    def drain(self) -> bool:
         """Reap batch after batch; the side effects of one overlap with the claim of the next."""
-        cursor, released = START, False
+        cursor, released, drained = START, False, False
         settling: Future[None] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
-            while not self.stop.is_set() and self.allowance.take():
+            while not drained and self._may_claim():
                 claim = self._claim(cursor)
                 if claim is None:
                     self.allowance.put_back()
-                    if self._is_drained(cursor, released):
-                        break
+                    drained = self._is_drained(cursor, released)
                     cursor, released = START, False
                     continue
                 cursor = claim.cursor
@@ -183,6 +190,10 @@ class Lane:
                 released = released or bool(batch and batch.short_codes)
             if settling is not None:
                 settling.result()
+        return drained
+
+    def _may_claim(self) -> bool:
+        return self.gate(self.stop) and not self.stop.is_set() and self.allowance.take()
 
     def _claim(self, cursor: Cursor) -> Claim | None:
         with self.lock.hold(), self.telemetry.step("claim"):
