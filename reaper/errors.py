@@ -11,6 +11,8 @@ ReaperError                    4
 │   ├── BadArgument        RP005   the hint says what is allowed
 │   ├── WrongIsolation     RP006   use read committed
 │   └── WouldLoseInformation RP007 a rollback that would forget something
+├── ServiceLockLost            4   the connection that held a service's lock broke: the run is over
+├── WorkerLost                 3   a worker ended although nobody asked it to
 └── MigrationError             4
     ├── BadMigration           4   a file of the release is not as it must be
     ├── MigrationRefused       4   nothing was changed; the message has the fix
@@ -109,6 +111,16 @@ class WouldLoseInformation(DatabaseError):
     sqlstate = "RP007"
 
 
+class ServiceLockLost(ReaperError):
+    """Another worker may be running the service now."""
+
+
+class WorkerLost(ReaperError):
+    """The worker ended by itself; whoever started it starts it again."""
+
+    exit_code = Exit.STALLED
+
+
 class MigrationError(ReaperError):
     """The schema could not be brought where it was asked to go."""
 
@@ -151,3 +163,10 @@ _BY_SQLSTATE: dict[str, type[DatabaseError]] = {
 def by_sqlstate(sqlstate: str | None) -> type[DatabaseError]:
     """The exception that stands for a SQLSTATE; DatabaseError for those that are not ours."""
     return _BY_SQLSTATE.get(sqlstate or "", DatabaseError)
+
+
+def said(error: BaseException) -> str:
+    """What an error says, in one text for a record."""
+    if isinstance(error, ReaperError):
+        return f"{error.message}. {error.hint}" if error.hint else error.message
+    return f"{type(error).__name__}: {error}"

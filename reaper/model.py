@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 
@@ -96,3 +97,22 @@ class StoredObject:
 
     key: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A service whose time has come, or that was never planned; `now` is the time that decided so."""
+
+    name: str
+    schedule: str
+    next_run_at: datetime | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """A job whose worker died, and what became of it."""
+
+    job_id: int
+    task: str
+    outcome: str

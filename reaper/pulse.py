@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from types import TracebackType
 from typing import Self
 
@@ -31,9 +32,15 @@ class Pulse:
         self._every = every
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+        self._beat_at = time.monotonic()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last heartbeat that got through."""
+        return time.monotonic() - self._beat_at
 
     def __enter__(self) -> Self:
-        self._session.call(lambda q: q.heartbeat(self._worker))
+        self._beat()
         self._thread.start()
         return self
 
@@ -48,9 +55,13 @@ class Pulse:
             # The batches of a silent worker are taken over all the same, a minute later.
             self._telemetry.silent(lost)
 
+    def _beat(self) -> None:
+        self._session.call(lambda q: q.heartbeat(self._worker))
+        self._beat_at = time.monotonic()
+
     def _run(self) -> None:
         while not self._stop.wait(self._every):
             try:
-                self._session.call(lambda q: q.heartbeat(self._worker))
+                self._beat()
             except ReaperError as error:
                 self._telemetry.silent(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -11,10 +11,13 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from reaper.db import Connection, translated
-from reaper.model import Batch, Claim, Cursor, Failed, Figures, ObjectRef, Owed, Reset
+from reaper.model import Batch, Claim, Cursor, Due, Failed, Figures, ObjectRef, Owed, Rescued, Reset
 
 Failures = Sequence[dict[str, Any]]
 T = TypeVar("T")
+
+# The first key of our advisory locks: nobody else's locks meet ours.
+LOCK_CLASS = 1919246704
 
 
 class Queries:
@@ -104,6 +107,88 @@ class Queries:
     def finish_invalidations(self, lease: UUID, failures: Failures) -> int:
         """Settle leased codes; returns how many are gone."""
         return int(self._value("select reaper.finish_invalidations(%s, %s)", lease, Jsonb(list(failures))))
+
+    def register_service(self, name: str, schedule: str, description: str, enabled: bool) -> None:
+        """Make a service known; what a DBA changed stays."""
+        self._value("select reaper.register_service(%s, %s, %s, %s)", name, schedule, description, enabled)
+
+    def due_services(self) -> list[Due]:
+        """What a tick has to see to."""
+        return self._rows(Due, "select * from reaper.due_services()")
+
+    def dispatch(self, name: str, seen: datetime | None, upcoming: datetime) -> int:
+        """Plan the next run and queue this one, unless another tick was first; returns how many jobs."""
+        return int(self._value("select reaper.dispatch(%s, %s, %s)", name, seen, upcoming))
+
+    def defer_job(self, task: str, lock: str, arguments: Mapping[str, Any]) -> bool:
+        """Queue a job; False when one of that name waits already."""
+        return bool(self._value("select reaper.defer_job(%s, %s, %s)", task, lock, Jsonb(dict(arguments))))
+
+    def lock_service(self, name: str) -> bool:
+        """Try to be the only one that runs the service, for as long as this connection lives."""
+        taken = self._value("select pg_try_advisory_lock(%s, reaper.service_lock(%s))", LOCK_CLASS, name)
+        return bool(taken)
+
+    def is_runnable(self, name: str) -> bool:
+        """Whether the service is switched on and not paused."""
+        return bool(
+            self._value(
+                "select enabled and coalesce(paused_until <= reaper.clock(), true)"
+                "  from reaper.schedule where name = %s",
+                name,
+            )
+        )
+
+    def failures_in_a_row(self, name: str) -> int:
+        """How many runs of the service have failed since the last that did not."""
+        return int(self._value("select consecutive_failures from reaper.schedule where name = %s", name) or 0)
+
+    def begin_run(self, name: str, worker: str) -> None:
+        """Record that a run begins."""
+        self._value("select reaper.begin_run(%s, %s)", name, worker)
+
+    def finish_run(self, name: str, result: Mapping[str, Any] | None, error: str | None = None) -> None:
+        """Record how a run ended."""
+        document = None if result is None else Jsonb(dict(result))
+        self._value("select reaper.finish_run(%s, %s, %s)", name, document, error)
+
+    def skip_run(self, name: str) -> None:
+        """Count a run that another worker was at."""
+        self._value("select reaper.skip_run(%s)", name)
+
+    def rescue_jobs(self, limit: int) -> list[Rescued]:
+        """Free the jobs of dead workers."""
+        return self._rows(Rescued, "select * from reaper.rescue_jobs(p_limit => %s)", limit)
+
+    def prune_jobs(self, limit: int) -> int:
+        """Forget finished jobs; returns how many."""
+        return int(self._value("select reaper.prune_jobs(p_limit => %s)", limit))
+
+    def prune_history(self, limit: int) -> int:
+        """Forget old figures and errors, up to `limit` of each kind; returns how many in all."""
+        return int(self._value("select reaper.prune_history(p_limit => %s)", limit))
+
+    def record_job_error(self, job_id: int, task: str, attempt: int, error: str) -> None:
+        """Keep the text of a job's error."""
+        self._value("select reaper.record_job_error(%s, %s, %s, %s)", job_id, task, attempt, error)
+
+    def throttle(self) -> str | None:
+        """Why the next batch should wait; None when it should not."""
+        row = self._first("select reason from reaper.throttle() where wait")
+        return str(row[0]) if row else None
+
+    def note_throttle(self, worker: str, reason: str | None) -> None:
+        """Show operators why this worker waits."""
+        self._value("select reaper.note_throttle(%s, %s)", worker, reason)
+
+    def policy_limit(self, policy: str) -> int | None:
+        """How many rows one purge deletes at most; None for a policy that is gone."""
+        limit = self._value("select reaper.policy_limit(%s)", policy)
+        return None if limit is None else int(limit)
+
+    def purge_aged(self, policy: str, limit: int) -> int:
+        """Delete one batch of rows that are too old; returns how many."""
+        return int(self._value("select reaper.purge_aged(%s, %s)", policy, limit))
 
     def _one(self, shape: type[T], statement: str, *values: Any) -> T | None:
         rows = self._rows(shape, statement, *values)

@@ -6,7 +6,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, write_to_textfile
 
 from reaper.errors import ReaperError
-from reaper.model import Batch, Figures, Reset
+from reaper.model import Batch, Figures, Rescued, Reset
 
 WRITE_EVERY = 15.0
 
@@ -66,6 +66,19 @@ class Telemetry:
         )
         self._seconds = Histogram(
             "reaper_step_seconds", "Time that each step of a batch takes.", ["step"], registry=self.registry
+        )
+        self._jobs = Histogram("reaper_job_seconds", "Time that jobs take.", ["task"], registry=self.registry)
+        self._jobs_failed = Counter(
+            "reaper_jobs_failed_total", "Jobs that raised an error.", ["task"], registry=self.registry
+        )
+        self._runs = Counter(
+            "reaper_service_runs_total",
+            "Runs of services by how they ended: done, failed, or skipped because another worker was at it.",
+            ["service", "outcome"],
+            registry=self.registry,
+        )
+        self._throttled = Gauge(
+            "reaper_throttled", "1 while this process waits before its next batch.", registry=self.registry
         )
 
     @property
@@ -161,6 +174,55 @@ class Telemetry:
                 batches=reset.batches_reset,
                 orphaned=reset.batches_orphaned,
             )
+
+    def job_ended(self, task: str, seconds: float) -> None:
+        """A job has ended, one way or the other."""
+        self._jobs.labels(task).observe(seconds)
+
+    def job_failed(self, task: str, job_id: int, error: str) -> None:
+        """A job raised an error."""
+        self._jobs_failed.labels(task).inc()
+        self._log.error("job failed", task=task, job=job_id, reason=error)
+
+    def run_finished(self, service: str) -> None:
+        """A service did its work."""
+        self._runs.labels(service, "done").inc()
+        self._log.debug("service ran", service=service)
+
+    def run_failed(self, service: str, error: str) -> None:
+        """A run of a service failed."""
+        self._runs.labels(service, "failed").inc()
+        self._log.error("service failed", service=service, reason=error)
+
+    def run_skipped(self, service: str) -> None:
+        """Another worker is at it, which is no news."""
+        self._runs.labels(service, "skipped").inc()
+
+    def rescued(self, jobs: Sequence[Rescued]) -> None:
+        """Jobs of dead workers were freed."""
+        for job in jobs:
+            self._log.warning("job of a dead worker", job=job.job_id, task=job.task, outcome=job.outcome)
+
+    def throttled(self, reason: str | None) -> None:
+        """The process begins to wait before its next batch, or goes on."""
+        self._throttled.set(reason is not None)
+        if reason is None:
+            self._log.info("going on")
+        else:
+            self._log.warning("waiting before the next batch", reason=reason)
+
+    def worker_started(self, queues: Sequence[str], slots: int, concurrency: int) -> None:
+        """The worker takes jobs from here on."""
+        self._log.info("worker started", queues=list(queues), slots=slots, concurrency=concurrency)
+
+    def worker_stopping(self, asked: bool) -> None:
+        """The worker takes no more jobs and waits for those that run."""
+        log = self._log.info if asked else self._log.error
+        log("worker stops" if asked else "worker lost its queue and stops", asked=asked)
+
+    def worker_gave_up(self, seconds: float) -> None:
+        """The worker did not end in time, and is ended; others finish what it leaves."""
+        self._log.error("jobs did not end in time; left to the watchdog", seconds=seconds)
 
     def degraded(self, service: str, reason: str) -> None:
         """A service is away; said once until it is back."""
