@@ -6,7 +6,8 @@ Adapters are imported where they are wired: boto3 and redis load more slowly tha
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
@@ -15,15 +16,21 @@ from typing import TYPE_CHECKING, Self
 from reaper import db
 from reaper.adapters.nothing import NoCache, NoLock
 from reaper.config import Settings
+from reaper.crew import Crew, Lanes, Options
 from reaper.errors import ConfigError
 from reaper.expiry import Allowance, At, Holdings, Lane, SideEffects, nowhere, run_lanes
+from reaper.health import HealthServer, Vitals
 from reaper.migrate import check_schema
 from reaper.ports import Cache, ClaimLock, ObjectStore
 from reaper.pulse import Pulse, worker_name
 from reaper.queries import Queries
 from reaper.reports import Reports
+from reaper.service import Service
+from reaper.services import ALL
 from reaper.session import Session
+from reaper.stop import Stop
 from reaper.telemetry import Telemetry
+from reaper.throttle import Throttle
 from reaper.verify import Report, Verifier, Watch, nobody
 from reaper.watchdog import Watchdog
 
@@ -61,11 +68,18 @@ class App:
 
     def session(self, slot: str) -> Session:
         """A connection that comes back by itself; what we then hold without knowing it is let go."""
+        return self._open.enter_context(self.open_session(slot))
+
+    @contextmanager
+    def open_session(self, slot: str) -> Iterator[Session]:
+        """A session that is closed after the block."""
         session = Session(
             lambda: self.connect(slot), lambda q: q.leave_unknown(self.worker, self.holdings.known())
         )
-        self._open.callback(session.close)
-        return session
+        try:
+            yield session
+        finally:
+            session.close()
 
     def check(self) -> None:
         """Refuse to start where work would fail: an older schema, no bucket, wrong credentials."""
@@ -111,33 +125,63 @@ class App:
         """What is done outside PostgreSQL."""
         return SideEffects(self.stores, self.cache, self.telemetry, self.at)
 
-    def lane(self, slot: int, batch_size: int, allowance: Allowance) -> Lane:
+    def lane(self, session: Session, stop: Stop, allowance: Allowance | None = None) -> Lane:
         """One thread's way through the backlog."""
         return Lane(
             worker=self.worker,
-            session=self.session(f"drain:{slot}"),
+            session=session,
             effects=self.effects,
             lock=self.claim_lock,
             telemetry=self.telemetry,
             holdings=self.holdings,
-            stop=self.stop,
-            batch_size=batch_size,
-            allowance=allowance,
+            stop=stop,
+            batch_size=self.settings.batch_size,
+            allowance=allowance or Allowance(None),
             at=self.at,
         )
 
     def drain(self, workers: int = 1, max_batches: int | None = None) -> None:
         """Drain with so many lanes until nothing is due, the allowance is used up, or somebody says stop."""
         allowance = Allowance(max_batches)
-        lanes = [self.lane(slot, self.settings.batch_size, allowance) for slot in range(workers)]
+        lanes = [self.lane(self.session(f"drain:{n}"), self.stop, allowance) for n in range(workers)]
         with self.pulse():
             run_lanes(lanes, self.stop)
 
     def watchdog(self) -> Watchdog:
         """Takes back what dead workers hold; its lane adopts and never claims."""
-        return Watchdog(
-            self.lane(0, self.settings.batch_size, Allowance(0)), self.telemetry, self.settings.stuck_after
+        lane = self.lane(self.session("watchdog:0"), self.stop, Allowance(0))
+        return Watchdog(lane, self.telemetry, self.settings.stuck_after)
+
+    def crew(self, slots: int, services: Iterable[Service] = ALL) -> Crew:
+        """What the jobs of a worker do."""
+        session = self.session("jobs:0")
+        return Crew(
+            worker=self.worker,
+            session=session,
+            connect=self.connect,
+            open_session=self.open_session,
+            make_lane=self.lane,
+            lanes=Lanes(self.lane(self.session(f"drain:{n}"), self.stop) for n in range(slots)),
+            throttle=Throttle(session, self.worker, self.telemetry),
+            telemetry=self.telemetry,
+            stop=self.stop,
+            stuck_after=self.settings.stuck_after,
+            services={service.name: service for service in services},
         )
+
+    def work(self, options: Options, services: Iterable[Service] = ALL) -> None:
+        """Run jobs until a signal asks for the end."""
+        from reaper import jobs
+        from reaper.worker import WorkerProcess
+
+        crew = self.crew(options.slots, services)
+        crew.register()
+        tasks = jobs.make_app(jobs.connector(self.settings.dsn), crew)
+        with self.pulse() as pulse:
+            vitals = Vitals(lambda: pulse.age)
+            process = WorkerProcess(tasks, jobs.remembering(crew), options, self.stop, vitals, self.telemetry)
+            with HealthServer(options.health_port, vitals, self.telemetry.registry):
+                process.run()
 
     def count_due(self) -> int:
         """How many rows a drain would find now."""

@@ -1,0 +1,106 @@
+"""Is this process alive, is it ready, what has it done: over HTTP, for whoever supervises it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from reaper.errors import ConfigError
+
+LOOP_SILENCE = 30.0
+# As long as PostgreSQL is given by default before it takes a worker's batches.
+PULSE_SILENCE = 60.0
+
+
+class Vitals:
+    """What the rest of the process says about itself."""
+
+    def __init__(self, pulse_age: Callable[[], float]) -> None:
+        self.taking_jobs = False
+        self._pulse_age = pulse_age
+        self._looped_at = time.monotonic()
+
+    def looped(self) -> None:
+        """The event loop goes round."""
+        self._looped_at = time.monotonic()
+
+    def why_dead(self) -> str | None:
+        """Why this process ought to be restarted; None when it ought not."""
+        if time.monotonic() - self._looped_at > LOOP_SILENCE:
+            return "the event loop stands still"
+        if self._pulse_age() > PULSE_SILENCE:
+            return "no heartbeat got through for a minute"
+        return None
+
+    def why_not_ready(self) -> str | None:
+        """Why this process does no work at the moment; None when it does."""
+        return self.why_dead() or (None if self.taking_jobs else "it takes no jobs")
+
+
+class HealthServer:
+    """Answers /live, /ready and /metrics on threads of its own; without a port it does nothing."""
+
+    def __init__(self, port: int | None, vitals: Vitals, registry: CollectorRegistry) -> None:
+        self._server = None if port is None else _listen(port, _handler(vitals, registry))
+
+    @property
+    def port(self) -> int | None:
+        """Where it listens; told, because port 0 lets the system choose."""
+        return self._server.server_address[1] if self._server else None
+
+    def __enter__(self) -> Self:
+        if self._server:
+            threading.Thread(target=self._server.serve_forever, name="health", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
+
+
+def _listen(port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    try:
+        return ThreadingHTTPServer(("", port), handler)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on port {port}: {error.strerror}", "Give another --health-port."
+        ) from None
+
+
+def _handler(vitals: Vitals, registry: CollectorRegistry) -> type[BaseHTTPRequestHandler]:
+    def verdict(why: str | None) -> tuple[int, str, bytes]:
+        return (503 if why else 200), "text/plain; charset=utf-8", f"{why or 'ok'}\n".encode()
+
+    answers: dict[str, Callable[[], tuple[int, str, bytes]]] = {
+        "/live": lambda: verdict(vitals.why_dead()),
+        "/ready": lambda: verdict(vitals.why_not_ready()),
+        "/metrics": lambda: (200, CONTENT_TYPE_LATEST, generate_latest(registry)),
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 10
+
+        def do_GET(self) -> None:
+            answer = answers.get(self.path.partition("?")[0])
+            status, kind, body = (
+                answer() if answer else (404, "text/plain", b"try /live, /ready or /metrics\n")
+            )
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Probes are no news."""
+
+    return Handler

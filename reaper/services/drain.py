@@ -1,0 +1,19 @@
+"""The drain: deletes what has expired, in as many slots as `reaper.settings.drain_slots` says.
+
+Not locked, since any number of drains share a backlog. Each slot is a job of its own, and comes back until a
+claim from the start finds nothing. With the schedule `continuous` it looks every 5 seconds, day and night.
+"""
+
+from __future__ import annotations
+
+from reaper.service import Service, Tick, Tools
+
+
+def tick(tools: Tools) -> Tick:
+    """Adopt, retry, then reap batch after batch."""
+    return Tick(more=not tools.lane.run())
+
+
+SERVICE = Service(
+    "drain", "0 0 * * *", tick, "deletes expired pastes, their objects and cache entries", locked=False
+)

@@ -1,0 +1,22 @@
+"""Pruning: finished jobs are forgotten after a week, figures and errors after ninety days; audits never."""
+
+from __future__ import annotations
+
+from reaper.service import Service, Tick, Tools
+
+AT_ONCE = 1000
+
+
+def tick(tools: Tools) -> Tick:
+    """Forget in bounded statements until nothing old is left or the time is over."""
+    jobs = history = 0
+    more = True
+    while more and not tools.stop.is_set():
+        pruned = tools.ask(lambda q: q.prune_jobs(AT_ONCE))
+        forgotten = tools.ask(lambda q: q.prune_history(AT_ONCE))
+        jobs, history = jobs + pruned, history + forgotten
+        more = max(pruned, forgotten) >= AT_ONCE
+    return Tick({"jobs": jobs, "history": history}, more)
+
+
+SERVICE = Service("prune", "1 hour", tick, "forgets finished jobs and old history")
