@@ -35,7 +35,7 @@ def silent(text):
 
 
 def test_deleting_with_every_outcome_says_no_secret(server, open_store, words):
-    configure_logging(verbose=True, as_json=False)
+    configure_logging(logging.DEBUG)
     s3 = open_store("bucket", server.endpoint_url, options=S3Options(attempts=2))
     server.script = in_turn(
         *(lambda _, reply=reply: reply for reply in (error(503, "SlowDown"), Reply(None)))
