@@ -1,5 +1,6 @@
 """Tables as applications have them, and the words in which the tests speak of their retention."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ from psycopg import sql
 
 from tests.paste_fixtures import Connection, record, value
 
+PATIENCE = 30.0
+BLOCKED = "select cardinality(pg_blocking_pids(%s)) > 0"
 GRANT = "grant select, delete, update on {} to reaper_owner"
 # As pgbench makes it, but with a time that knows its zone; nobody thought of a key.
 HISTORY = """
@@ -105,6 +108,18 @@ def audit_log(db: Connection) -> Callable[..., None]:
     return lambda *times: db.execute(
         "insert into audit_log (at) select unnest(%s::timestamptz[])", [[str(time) for time in times]]
     )
+
+
+@pytest.fixture
+def waits(db: Connection) -> Callable[[Connection], None]:
+    """Returns as soon as the other connection waits for a lock."""
+
+    def until_blocked(connection: Connection) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not value(db, BLOCKED, connection.info.backend_pid):
+            assert time.monotonic() < deadline, "it never waited"
+
+    return until_blocked
 
 
 @pytest.fixture

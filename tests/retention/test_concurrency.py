@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from psycopg import errors
 
-from tests.paste_fixtures import column, value
+from tests.paste_fixtures import column, refused, value
 from tests.retention.conftest import Retention
 
 OLD = """
@@ -86,6 +86,33 @@ def test_while_a_purge_is_under_way_nobody_can_attach_a_trigger(db, retention, p
     db.execute("set lock_timeout = '50ms'")
     with pytest.raises(errors.LockNotAvailable):
         db.execute("create trigger g before delete on t for each row execute function f()")
+
+
+def test_a_trigger_that_is_just_being_attached_is_seen(db, make, retention, purger, connect, waits):
+    make(f"{SHAPES['a key']}; create index on t (at); {OLD.format(20)}", "t")
+    retention.enabled("p", "t", "at")
+    db.execute("create function f() returns trigger language plpgsql as 'begin return old; end'")
+    application, purge = connect(autocommit=False), purger()
+    application.execute("create trigger g before delete on t for each row execute function f()")
+    with ThreadPoolExecutor(1) as pool:
+        purged = pool.submit(purge.purge, "p")
+        waits(purge.connection)
+        application.commit()
+        with refused("RP005", "acts on every deleted row"):
+            purged.result()
+
+
+def test_purges_that_cascade_go_one_after_the_other(db, make, retention, purger, waits):
+    make(f"{GRAPH}; create index on t (at); {OLD.format(20)}", "t")
+    retention.enabled("p", "t", "at", allow_cascade=True)
+    first, second = purger(autocommit=False), purger()
+    first.purge("p", 5)
+    with ThreadPoolExecutor(1) as pool:
+        purged = pool.submit(second.purge, "p", 5)
+        waits(second.connection)
+        first.connection.commit()
+        assert purged.result() == 5
+    assert value(db, "select count(*) from t") == 10
 
 
 def together(purgers, policy, limit):

@@ -10,6 +10,7 @@ SHAPES = {
     "no key": ("(id int, at timestamptz)", ""),
     "a key": ("(id int primary key, at timestamptz)", ""),
     "a composite key": ("(id int, at timestamptz, primary key (id, at))", ""),
+    "a key of a type of an extension": ("(id citext primary key, at timestamptz)", ""),
     "no zone": ("(id int, at timestamp)", ""),
     "days": ("(id int, at date)", ""),
     "partitions": ("(id int, at timestamptz, primary key (id, at)) partition by range (at)", "range"),
@@ -38,7 +39,10 @@ def table(make, retention):
 
     def shaped(shape):
         columns, kind = SHAPES[shape]
-        make(f"create table t {columns}; {PARTITIONS[kind]}; create index t_at on t (at)", "t")
+        make(
+            f"create extension citext; create table t {columns}; {PARTITIONS[kind]}; create index t_at on t (at)",
+            "t",
+        )
         return retention.enabled("p", "t", "at")
 
     return shaped
@@ -88,6 +92,13 @@ def test_a_batch_reads_as_little_in_a_large_table_as_in_a_small_one(db, table, s
     db.execute(rows.format(rows=60_000))
     large = min(pages(db, policy) for _ in range(4))
     assert large <= 1.5 * small + 200, (small, large)
+
+
+def test_a_row_is_not_looked_up_among_all_of_its_time(db, table):
+    policy = table("partitions without key")
+    db.execute("insert into t select i, '2019-01-01'::date + i from generate_series(1, 300) as i; analyze t")
+    db.execute(SAME.format(rows=20_000))
+    assert pages(db, policy) < 5_000
 
 
 def test_the_dry_run_tells_rows_share_batches_time_and_plan_and_deletes_nothing(db, retention, history):

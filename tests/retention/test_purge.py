@@ -57,6 +57,22 @@ def test_rows_of_one_place_in_several_partitions_are_told_apart(db, table, reten
     assert column(db, "select id from t order by id") == list(range(1, 21, 2))
 
 
+def test_what_is_only_included_in_the_index_of_the_key_may_be_null(db, table, retention):
+    table("more in the index of its key")
+    db.execute("insert into t values (1, '2020-01-01', null)")
+    assert retention.purge(retention.enabled("p", "t", "at")) == 1
+
+
+def test_a_key_that_may_be_there_twice_for_a_moment_names_no_row(db, table, retention):
+    table("a deferrable key")
+    policy = retention.enabled("p", "t", "at")
+    db.execute("insert into t values (1, '2020-01-01', 'old')")
+    with db.transaction():
+        db.execute("insert into t values (1, now(), 'fresh')")
+        assert retention.purge(policy) == 1
+    assert column(db, "select x from t") == ["fresh"]
+
+
 def test_a_policy_that_is_not_enabled_deletes_nothing_and_returns_0(db, retention, history):
     history("1 year", count=3)
     policy = retention.add("p", "pgbench_history", "mtime")
