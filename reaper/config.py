@@ -22,11 +22,16 @@ _REDIS_SCHEMES = (
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?")
 
 
-def _duration(value: object) -> object:
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if isinstance(value, str) and match is None:
+def parse_duration(text: str) -> timedelta:
+    """The span that a text means; ValueError when it means none."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
         raise ValueError("write a number and a unit: 500 ms, 30 s, 15 min, 2 h, 1 d")
-    return timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"]) if match else value
+    return timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
+
+
+def _duration(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) else value
 
 
 def _dsn(value: SecretStr) -> SecretStr:

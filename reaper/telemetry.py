@@ -224,6 +224,10 @@ class Telemetry:
         """The worker did not end in time, and is ended; others finish what it leaves."""
         self._log.error("jobs did not end in time; left to the watchdog", seconds=seconds)
 
+    def library(self, name: str, message: str) -> None:
+        """A library that we use complains."""
+        self._log.warning(message, library=name)
+
     def degraded(self, service: str, reason: str) -> None:
         """A service is away; said once until it is back."""
         self._degraded.labels(service).set(1)

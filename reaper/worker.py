@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import threading
@@ -42,6 +43,19 @@ class _Worker(Worker):
         super().stop()  # type: ignore[no-untyped-call]
 
 
+class _Relay(logging.Handler):
+    """Takes procrastinate's complaints to our log, except those about jobs, which are told already."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        super().__init__(logging.WARNING)
+        self._telemetry = telemetry
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line, without the trace."""
+        if getattr(record, "action", None) not in ("job_error", "job_aborted"):
+            self._telemetry.library(record.name, record.getMessage())
+
+
 class WorkerProcess:
     """One run; `stop` is set for the crew as soon as it is to end, so that no job begins another batch."""
 
@@ -65,11 +79,15 @@ class WorkerProcess:
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; WorkerLost when it ends before."""
+        library, relay = logging.getLogger("procrastinate"), _Relay(self._telemetry)
+        library.addHandler(relay)
+        library.propagate = False
         try:
             asyncio.run(self._main())
         except Exception as error:
             raise WorkerLost(f"the worker ended: {said(error)}", _HINT) from error
         finally:
+            library.removeHandler(relay)
             self._vitals.taking_jobs = False
             if self._last_word:
                 self._last_word.cancel()

@@ -1,0 +1,77 @@
+"""`reaper jobs …`: the queue, and the jobs of dead workers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from reaper.cli import options, words
+from reaper.cli.service import desk
+from reaper.config import parse_duration
+from reaper.desk import Job
+from reaper.errors import Exit
+
+_Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="The newest so many.")]
+_Silence = Annotated[
+    str, typer.Option("--silence", metavar="SPAN", help="A worker without heartbeat for so long is dead.")
+]
+_COLOUR = {"todo": "cyan", "doing": "green", "failed": "red", "aborted": "yellow", "cancelled": "yellow"}
+
+group = typer.Typer(help="See the queue, free what dead workers hold.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.add_typer(group, name="jobs")
+
+
+@group.command("list")
+def list_jobs(limit: _Limit = 100, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+    """Show what waits, what runs, and what failed and why; jobs that succeed are forgotten at once.
+
+    Exit code 1 when a job runs on no living worker: `reaper jobs rescue` frees it.
+    """
+    with desk(database_url) as opened:
+        found = opened.jobs(limit)
+    if as_json:
+        words.print_json(found)
+    else:
+        _show(found)
+    raise typer.Exit(Exit.BEHIND if any(job.wedged for job in found) else Exit.OK)
+
+
+@group.command("rescue")
+def rescue(
+    silence: _Silence = "2 min", as_json: options.Json = False, database_url: options.Dsn = None
+) -> None:
+    """Free the jobs of dead workers now; the service job_rescue does it every minute."""
+    try:
+        span = parse_duration(silence)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--silence") from None
+    with desk(database_url) as opened:
+        rescued = opened.rescue(span)
+    if as_json:
+        words.print_json(rescued)
+        return
+    for job in rescued:
+        typer.echo(f"{job.job_id} {job.task}: {job.outcome}")
+    typer.echo(f"{words.count(len(rescued), 'job')} of dead workers")
+
+
+def _show(found: list[Job]) -> None:
+    out = words.console()
+    for job in found:
+        since = f"{job.since:%Y-%m-%d %H:%M:%S}" if job.since else ""
+        wedged = " [red]its worker is dead[/]" if job.wedged else ""
+        out.print(
+            f"{job.job_id:>8}  {since}  [{_COLOUR.get(job.status, 'dim')}]{job.status:<9}[/] "
+            f"{escape(job.lock or job.task)}{wedged}"
+        )
+        if job.last_error:
+            out.print(f"{'':<10}[dim]{escape(job.last_error)}[/]")
+    counts = Counter(job.status for job in found)
+    out.print(", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no jobs")

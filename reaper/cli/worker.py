@@ -1,0 +1,83 @@
+"""`reaper worker`: keeps everything going."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reaper import config
+from reaper.app import App
+from reaper.cli import options
+from reaper.crew import QUEUE, Options
+
+_Queues = Annotated[
+    str, typer.Option("--queues", metavar="NAMES", help="Take jobs from these queues, separated by commas.")
+]
+_Slots = Annotated[
+    int,
+    typer.Option(
+        "--slots",
+        metavar="N",
+        min=1,
+        max=64,
+        help="Drain jobs that this process runs side by side; all together: reaper.settings.drain_slots.",
+    ),
+]
+_Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        "--concurrency",
+        metavar="N",
+        min=2,
+        max=200,
+        help="Jobs of all kinds at the same time.",
+        show_default="slots + 4",
+    ),
+]
+_HealthPort = Annotated[
+    int | None,
+    typer.Option(
+        "--health-port",
+        metavar="PORT",
+        min=0,
+        max=65535,
+        help="Answer /live, /ready and /metrics here.",
+        show_default=False,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("worker")(worker)
+
+
+def worker(
+    queues: _Queues = QUEUE,
+    slots: _Slots = 2,
+    concurrency: _Concurrency = None,
+    health_port: _HealthPort = None,
+    batch_size: options.BatchSize = None,
+    verbose: options.Verbose = False,
+    log_json: options.LogJson = False,
+    metrics_file: options.MetricsFile = None,
+    database_url: options.Dsn = None,
+) -> None:
+    """Run the drain and all services on schedule, until told to stop. Start as many as you like, anywhere.
+
+    SIGTERM and Ctrl-C stop it within 20 seconds; killing it at any moment loses nothing. It never ends with
+    code 0 by itself: without its database it ends with 3 or 5, and is to be started again.
+    """
+    options.set_up_logging(verbose, log_json)
+    settings = config.load(
+        *("database_url", "s3_bucket", "batch_size", "stuck_after"),
+        database_url=database_url,
+        batch_size=batch_size,
+    )
+    names = tuple(name.strip() for name in queues.split(",") if name.strip())
+    if not names:
+        raise typer.BadParameter("name at least one queue", param_hint="--queues")
+    with App(settings) as app, app.telemetry.written_to(metrics_file):
+        app.check()
+        app.work(Options(names, slots, concurrency, health_port))
