@@ -39,10 +39,8 @@ def table(make, retention):
 
     def shaped(shape):
         columns, kind = SHAPES[shape]
-        make(
-            f"create extension citext; create table t {columns}; {PARTITIONS[kind]}; create index t_at on t (at)",
-            "t",
-        )
+        make(f"create extension citext; create table t {columns}; {PARTITIONS[kind]}", "t")
+        make("create index t_at on t (at)")
         return retention.enabled("p", "t", "at")
 
     return shaped

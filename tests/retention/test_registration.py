@@ -95,7 +95,9 @@ def test_a_schedule_is_cron_a_word_or_an_interval(retention, schedule):
 
 
 @pytest.mark.usefixtures("events")
-@pytest.mark.parametrize("schedule", ["@daily", "*/5 * * * *", "0 0 1 jan mon-fri", "10 minutes", "1 day"])
+@pytest.mark.parametrize(
+    "schedule", ["@daily", "*/5 * * * *", "0 0 1 jan mon-fri", "10 minutes", "1 day", "continuous"]
+)
 def test_schedules_that_are_taken(retention, schedule):
     retention.add("p", "events", "at", schedule=schedule)
 

@@ -1,0 +1,224 @@
+"""`reaper policy`: retention of old rows, for any table."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from reaper import config, db
+from reaper.cli import options, words
+from reaper.errors import Exit
+from reaper.migrate import check_schema
+from reaper.retention import Forecast, Policies, Policy
+
+_HELP = """
+Delete old rows of any table, a bounded batch at a time.
+
+A policy is registered, looked at, and only then enabled:
+
+    reaper policy add history --table public.history --column created_at --max-age '90 days'
+
+    reaper policy plan history
+
+    reaper policy enable history
+
+What is dangerous or slow is refused, with the statement that mends it. Needs only the database, the role \
+reaper_ops, and the right to delete from the table.
+"""
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="The policy.", show_default=False)]
+_Table = Annotated[
+    str,
+    typer.Option(
+        "--table", metavar="TABLE", help="The table, as SQL names it: app.events or 'app.\"My Table\"'."
+    ),
+]
+_Column = Annotated[
+    str, typer.Option("--column", metavar="COLUMN", help="The column that says how old a row is.")
+]
+_MaxAge = Annotated[
+    str, typer.Option("--max-age", metavar="AGE", help="Rows older than this go: '90 days', '3 months'.")
+]
+_BatchLimit = Annotated[
+    int,
+    typer.Option(
+        "--batch-limit", metavar="N", min=1, max=10_000, help="Rows that one batch deletes at most."
+    ),
+]
+_Schedule = Annotated[
+    str,
+    typer.Option("--schedule", metavar="CRON", help="Cron in UTC, @hourly and the like, or '10 minutes'."),
+]
+_Cascade = Annotated[
+    bool,
+    typer.Option("--allow-cascade", help="Agree to what foreign keys and triggers do with each deleted row."),
+]
+_Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", metavar="N", min=1, max=10_000, help="Rows per batch.", show_default="the policy's"
+    ),
+]
+_All = Annotated[bool, typer.Option("--all", help="Batch after batch, until nothing is left to delete.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands to the application."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+    group.command("add")(add)
+    group.command("list")(list_policies)
+    group.command("plan")(plan)
+    group.command("enable")(enable)
+    group.command("disable")(disable)
+    group.command("remove")(remove)
+    group.command("run")(run)
+    app.add_typer(group, name="policy", help=_HELP, short_help="Delete old rows of any table, by policies.")
+
+
+def add(
+    name: _Name,
+    table: _Table,
+    column: _Column,
+    max_age: _MaxAge,
+    batch_limit: _BatchLimit = 500,
+    schedule: _Schedule = "@hourly",
+    allow_cascade: _Cascade = False,
+    database_url: options.Dsn = None,
+) -> None:
+    """Register a policy. Nothing is deleted until it is enabled."""
+    with _policies(database_url) as policies:
+        policies.add(name, table, column, max_age, batch_limit, schedule, allow_cascade)
+    typer.echo(f"policy {name} is registered and not enabled")
+    typer.echo(f"Look first: reaper policy plan {name}. Then: reaper policy enable {name}")
+
+
+def list_policies(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+    """Show every policy, what it did last, and what would stop it."""
+    with _policies(database_url) as policies:
+        found = policies.all()
+    if as_json:
+        words.print_json(found)
+        return
+    out = words.console()
+    for policy in found:
+        for line in _lines(policy):
+            out.print(line)
+    if not found:
+        out.print("there is no policy; reaper policy add --help says how to make one")
+
+
+def plan(name: _Name, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+    """Say what a policy would delete now, in how many batches and by which plan; change nothing."""
+    with _policies(database_url) as policies:
+        forecast = policies.plan(name)
+    if as_json:
+        words.print_json(forecast)
+    else:
+        words.table(_forecast_lines(forecast))
+
+
+def enable(name: _Name, database_url: options.Dsn = None) -> None:
+    """Let a policy delete from now on."""
+    with _policies(database_url) as policies:
+        policies.enable(name)
+    typer.echo(f"policy {name} is enabled")
+
+
+def disable(name: _Name, database_url: options.Dsn = None) -> None:
+    """Stop a policy; a batch that has begun ends as it would."""
+    with _policies(database_url) as policies:
+        policies.disable(name)
+    typer.echo(f"policy {name} is disabled")
+
+
+def remove(name: _Name, database_url: options.Dsn = None) -> None:
+    """Forget a policy; its table and the rows in it stay."""
+    with _policies(database_url) as policies:
+        policies.remove(name)
+    typer.echo(f"policy {name} is removed")
+
+
+def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: options.Dsn = None) -> None:
+    """Delete one batch now, or with --all everything that is old enough.
+
+    Any number may run at the same time, beside the workers. Ctrl-C stops between two batches.
+    """
+    stop = threading.Event()
+    options.stop_on_signals(stop)
+    with _policies(database_url) as policies:
+        size = policies.limit(name, limit)
+        batches = policies.purge_all(name, size, stop.is_set) if all_ else iter([policies.purge(name, size)])
+        deleted = list(_watched(batches))
+    typer.echo(_result(deleted, more=not all_ and deleted[-1] == size))
+    if stop.is_set():
+        raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _result(deleted: list[int], more: bool) -> str:
+    rows, batches = words.count(sum(deleted), "row"), words.count(len(deleted), "batch", "batches")
+    hint = "\nthere may be more: run it again, or with --all" if more else ""
+    return f"{rows} deleted in {batches}{hint}"
+
+
+@contextmanager
+def _policies(database_url: str | None) -> Iterator[Policies]:
+    settings = config.load("database_url", database_url=database_url)
+    with db.connect(settings.dsn, "reaper:policy") as connection:
+        check_schema(connection)
+        # Whatever the database's default is: the functions look at tables that others may just be changing.
+        connection.execute("set default_transaction_isolation = 'read committed'")
+        yield Policies(connection)
+
+
+def _lines(policy: Policy) -> Iterator[str]:
+    state = "[green]enabled[/] " if policy.enabled else "[dim]disabled[/]"
+    what = f"{policy.table_name}, {policy.column_name} older than {policy.max_age}"
+    cascade = ", with cascades" if policy.allow_cascade else ""
+    yield (
+        f"[bold]{escape(policy.name)}[/]  {state}  {escape(what)};"
+        f" {policy.batch_limit:,} at a time{cascade}, {escape(policy.schedule)}; {_last(policy)}"
+    )
+    yield from (f"    [yellow]{escape(problem)}[/]" for problem in policy.problems)
+
+
+def _last(policy: Policy) -> str:
+    if policy.last_purge_at is None:
+        return "never purged"
+    deleted = words.count(policy.last_deleted or 0, "row")
+    return f"purged {policy.last_purge_at:%Y-%m-%d %H:%M %Z}, {deleted}"
+
+
+def _forecast_lines(forecast: Forecast) -> Iterator[tuple[str, str]]:
+    share = f"{forecast.share:.1%} of about {forecast.rows_total:,}"
+    yield "rows", f"{words.count(forecast.rows_aged, 'row')} to delete, {share}"
+    yield "cutoff", f"older than {forecast.cutoff:%Y-%m-%d %H:%M:%S %Z}"
+    yield "batches", f"{forecast.batches:,}"
+    basis = "as in its last purge" if forecast.speed_is_measured else "assumed: it has never run"
+    speed = f"{forecast.rows_per_second:,.0f} rows/s, {basis}"
+    yield "time", f"about {words.age(timedelta(seconds=math.ceil(forecast.seconds)))} at {speed}"
+    yield "statement", escape(forecast.statement)
+    for number, line in enumerate(forecast.plan.splitlines()):
+        yield "" if number else "plan", escape(line)
+
+
+def _watched(batches: Iterator[int]) -> Iterator[int]:
+    """The same batches, with a moving line where somebody watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield from batches
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows deleted"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        for deleted in batches:
+            bar.advance(task, deleted)
+            yield deleted
