@@ -28,6 +28,21 @@ def test_an_operator_registers_what_they_may_delete_themselves(db, operator):
     assert operator.purge("p", 1) == 1
 
 
+def test_what_people_do_with_a_policy_is_audited_in_their_name(db, operator):
+    allow(db)
+    operator.enabled("p", "pgbench_history", "mtime")
+    for function in ("disable_policy", "remove_policy"):
+        operator.connection.execute(f"select reaper.{function}('p')")
+    assert db.execute("select who, action, subject from reaper.audit order by audit_id").fetchall() == [
+        ("somebody", "add_retention_policy", "policy:p"),
+        ("somebody", "enable_policy", "policy:p"),
+        ("somebody", "disable_policy", "policy:p"),
+        ("somebody", "remove_policy", "policy:p"),
+    ]
+    detail = value(db, "select detail from reaper.audit where action = 'add_retention_policy'")
+    assert detail == "public.pgbench_history, mtime older than 3 mons, 500 at a time, @hourly"
+
+
 def test_whoever_enables_may_delete_as_well(db, retention, operator):
     retention.add("p", "pgbench_history", "mtime")
     with refused("RP005", "somebody may not delete"):

@@ -36,6 +36,9 @@ begin
         perform reaper.refuse_policy(p_name, array['the name is taken'],
                                      array[format('Choose another, or remove that one first: select reaper.remove_policy(%L)', p_name)]);
     end if;
+    perform reaper.record_audit('add_retention_policy', 'policy:' || p_name, null,
+                                format('%s, %I older than %s, %s at a time, %s%s', p_table, p_column, p_max_age, p_batch_limit, p_schedule,
+                                       case when p_allow_cascade then ', with cascades' else '' end));
 end;
 $$;
 comment on function reaper.add_retention_policy(text, regclass, name, interval, integer, text, boolean) is

@@ -7,6 +7,7 @@ as $$
 begin
     perform reaper.find_policy(p_name);
     update reaper.retention_policies p set enabled = false where p.name = p_name;
+    perform reaper.record_audit('disable_policy', 'policy:' || p_name, null);
 end;
 $$;
 comment on function reaper.disable_policy(text) is

@@ -16,6 +16,7 @@ begin
             select p.problem, p.fix from reaper.right_problems(v_policy.table_oid, v_policy.column_name, session_user) as p) as r;
     perform reaper.refuse_policy(p_name, v_problems, v_fixes);
     update reaper.retention_policies p set enabled = true where p.name = p_name;
+    perform reaper.record_audit('enable_policy', 'policy:' || p_name, null);
 end;
 $$;
 comment on function reaper.enable_policy(text) is

@@ -7,6 +7,7 @@ as $$
 begin
     perform reaper.find_policy(p_name);
     delete from reaper.retention_policies p where p.name = p_name;
+    perform reaper.record_audit('remove_policy', 'policy:' || p_name, null);
 end;
 $$;
 comment on function reaper.remove_policy(text) is
