@@ -21,6 +21,8 @@ from reaper.crew import QUEUE, Crew
 from reaper.db import CONNECT_TIMEOUT, parse_dsn
 
 POOL_SIZE = 4
+# Without a connection for so long the worker ends, and whoever supervises it starts another.
+POOL_TIMEOUT = 5.0
 EVERY_5_SECONDS = "* * * * * */5"
 FIRST = 100
 
@@ -34,7 +36,9 @@ def connector(dsn: str) -> procrastinate.PsycopgConnector:
     given = parse_dsn(dsn)
     parts = {"connect_timeout": CONNECT_TIMEOUT, **given, "application_name": "reaper:queue:0"}
     parts["options"] = f"{given.get('options', '')} {options}".strip()
-    return procrastinate.PsycopgConnector(conninfo=make_conninfo(**parts), min_size=1, max_size=POOL_SIZE)
+    return procrastinate.PsycopgConnector(
+        conninfo=make_conninfo(**parts), min_size=1, max_size=POOL_SIZE, timeout=POOL_TIMEOUT
+    )
 
 
 def make_app(connector: procrastinate.PsycopgConnector, crew: Crew) -> procrastinate.App:

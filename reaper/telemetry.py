@@ -222,7 +222,7 @@ class Telemetry:
 
     def worker_gave_up(self, seconds: float) -> None:
         """The worker did not end in time, and is ended; others finish what it leaves."""
-        self._log.error("jobs did not end in time; left to the watchdog", seconds=seconds)
+        self._log.error("did not end in time; what is left is for the watchdog", seconds=seconds)
 
     def library(self, name: str, message: str) -> None:
         """A library that we use complains."""

@@ -51,9 +51,11 @@ class _Relay(logging.Handler):
         self._telemetry = telemetry
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line, without the trace."""
+        """One line, with the cause and without the trace."""
         if getattr(record, "action", None) not in ("job_error", "job_aborted"):
-            self._telemetry.library(record.name, record.getMessage())
+            error = record.exc_info[1] if record.exc_info else None
+            cause = f" ({error.__cause__})" if error and error.__cause__ else ""
+            self._telemetry.library(record.name, " ".join(f"{record.getMessage()}{cause}".split()))
 
 
 class WorkerProcess:
@@ -89,7 +91,8 @@ class WorkerProcess:
         finally:
             library.removeHandler(relay)
             self._vitals.taking_jobs = False
-            if self._last_word:
+            # Lost, the rest of the way down may still wait for a database that does not come back.
+            if self._last_word and self._asked:
                 self._last_word.cancel()
         if not self._asked:
             raise WorkerLost("the worker lost its queue and ended", _HINT)
