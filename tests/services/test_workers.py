@@ -1,0 +1,170 @@
+"""Worker processes: what they do together, and how they end."""
+
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+
+import pytest
+
+from reaper.crew import Options
+from tests.drain.test_outages import free_port
+from tests.services.samples import ALONE, CHAIN, INSIDE, LINKS, MARKS, ONCE
+from tests.services.world import Works, terminate, wait_until
+
+Populate = Callable[..., None]
+PLANNED = "exists (select from reaper.services where name = %s and next_run_at is not null)"
+SILENT = "update procrastinate_workers set last_heartbeat = now() - interval '3 minutes'"
+
+
+def started(world: Works, name: str, number: int = 1) -> None:
+    """Wait until so many workers take jobs, and the service is planned."""
+    world.until("(select count(*) from procrastinate.procrastinate_workers) >= %s", number)
+    world.until(PLANNED, name)
+
+
+def test_a_worker_registers_the_services_runs_what_is_due_and_ends_when_asked(
+    world: Works, populate: Populate
+) -> None:
+    populate(due=300, live=10, contents=100)
+    worker = world.worker()
+    started(world, "drain")
+    world.due("drain")
+    world.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
+    world.until("exists (select from reaper.schedule where name = 'drain' and last_finished_at is not null)")
+    assert terminate(worker) == 0
+    world.judge()
+    assert world.jobs("doing") == []
+    assert world.value("select count(*) from reaper.workers") == 0
+
+
+def test_with_three_workers_what_is_due_runs_once(world: Works) -> None:
+    world.sql(MARKS)
+    for _ in range(3):
+        world.serving([ONCE])
+    started(world, "once", 3)
+    for expected in (1, 2):
+        world.due("once")
+        world.until("(select runs from reaper.services where name = 'once') = %s", expected)
+    assert world.value("select count(*) from marks") == 2
+
+
+@pytest.mark.timeout(240)
+def test_three_workers_share_a_drain_and_go_on_when_each_is_killed_in_turn(
+    world: Works, populate: Populate
+) -> None:
+    populate(due=30_000, live=100, contents=5_000)
+    world.sql("update reaper.settings set drain_slots = 3")
+    world.sql("update reaper.settings set worker_silence = '5 seconds'")
+    workers = [world.worker("--batch-size", "100", "--slots", "1") for _ in range(3)]
+    started(world, "drain", 3)
+    world.due("drain")
+    world.until("(select count(distinct worker) from reaper.batches) = 3")
+    for victim in workers:
+        left = world.value("select reaper.count_due()")
+        world.worker("--batch-size", "100", "--slots", "2")
+        victim.kill()
+        world.until("reaper.count_due() < %s", left)
+        # What a silence of two minutes would bring about.
+        world.queue_sql(SILENT)
+        world.sql("select * from reaper.rescue_jobs()")
+    world.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
+    world.judge()
+    assert all(terminate(process) == 0 for process in world.processes if process.is_alive())
+    world.queue_sql(SILENT)
+    world.sql("select * from reaper.rescue_jobs()")
+    assert world.jobs("doing") == []
+
+
+def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: Works) -> None:
+    world.sql(MARKS)
+    world.serving([CHAIN], Options(jobs=10))
+    started(world, "chain")
+    world.due("chain")
+    world.until("(select count(*) from marks) = %s", LINKS)
+    # By polling it would take 100 seconds at least: this is not about speed, but about how a hop is noticed.
+    assert world.value("select extract(epoch from max(at) - min(at)) < 50 from marks")
+
+
+def test_tick_requeue_and_run_now_at_once_never_overlap_nor_pile_up(world: Works) -> None:
+    world.sql(MARKS)
+    world.sql(INSIDE)
+    for _ in range(3):
+        world.serving([ALONE], Options(jobs=5))
+    started(world, "alone", 3)
+    over = threading.Event()
+    piled_up: list[int] = []
+
+    def watch() -> None:
+        waiting = "select count(*) from reaper.jobs where lock = 'service:alone' and status = 'todo'"
+        while not over.is_set():
+            world.due("alone")
+            world.sql("select reaper.run_now('alone', 'impatient')")
+            world.sql("select reaper.defer_job('reaper.service', 'service:alone', '{\"name\": \"alone\"}')")
+            piled_up.append(world.value(waiting))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    world.until("(select count(*) from marks) >= 200")
+    over.set()
+    watcher.join()
+    assert max(piled_up) == 1
+    assert world.value("select skipped > 0 and last_error is null from reaper.services where name = 'alone'")
+    assert world.value("select deadlocks from pg_stat_database where datname = current_database()") == 0
+    assert world.jobs("failed") == []
+
+
+def test_a_job_for_a_service_that_nobody_knows_fails_with_its_reason_and_the_worker_goes_on(
+    world: Works,
+) -> None:
+    world.sql(MARKS)
+    worker = world.serving([ONCE])
+    started(world, "once")
+    world.sql("select reaper.defer_job('reaper.service', 'service:nope', '{\"name\": \"nope\"}')")
+    world.until("exists (select from reaper.jobs where lock = 'service:nope' and status = 'failed')")
+    assert "knows no service 'nope'" in world.value(
+        "select last_error from reaper.jobs where lock = 'service:nope'"
+    )
+    world.due("once")
+    world.until("exists (select from marks)")
+    assert terminate(worker) == 0
+
+
+def test_a_worker_says_that_it_lives_and_is_ready_and_what_it_did(world: Works) -> None:
+    port = free_port()
+
+    def get(path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+        except urllib.error.URLError:
+            return 0, ""
+
+    worker = world.worker("--health-port", str(port))
+    wait_until(lambda: get("/ready") == (200, "ok\n"), "ready")
+    assert get("/live") == (200, "ok\n")
+    assert get("/else")[0] == 404
+    wait_until(
+        lambda: 'reaper_job_seconds_count{task="reaper.tick"}' in get("/metrics")[1], "a tick was measured"
+    )
+    assert terminate(worker) == 0
+
+
+def test_a_worker_in_the_middle_of_a_drain_ends_within_its_grace_and_another_goes_on(
+    world: Works, populate: Populate
+) -> None:
+    populate(due=5_000, live=0, contents=1_000)
+    world.sql("update reaper.settings set drain_slots = 1")
+    first = world.worker("--batch-size", "50")
+    started(world, "drain")
+    world.due("drain")
+    world.until("reaper.count_due() < 4900")
+    assert terminate(first) == 0
+    assert world.value("select reaper.count_due()") > 0
+    assert "drain:0" in world.jobs()
+    world.worker()
+    world.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
+    world.judge()
