@@ -56,6 +56,14 @@ class Job:
     wedged: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Drain jobs, by what they do."""
+
+    running: int
+    waiting: int
+
+
 class Desk:
     """An operator's questions and orders on one connection; what changes anything is audited."""
 
@@ -65,6 +73,14 @@ class Desk:
     def schedule(self) -> list[Planned]:
         """Every service."""
         return self._rows(Planned, "select s.*, reaper.clock() as now from reaper.schedule s order by s.name")
+
+    def slots(self) -> Slots:
+        """What the drain's jobs do at the moment."""
+        query = (
+            "select count(*) filter (where status = 'doing' and worker_alive) as running,"
+            " count(*) filter (where status = 'todo') as waiting from reaper.jobs where task = 'reaper.drain'"
+        )
+        return self._rows(Slots, query)[0]
 
     def jobs(self, limit: int) -> list[Job]:
         """The newest jobs; those that succeed are forgotten at once."""

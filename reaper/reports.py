@@ -60,6 +60,7 @@ class Member:
     started_at: datetime
     beat_at: datetime
     batches: int
+    throttled: str | None
 
 
 @dataclass(frozen=True, slots=True)

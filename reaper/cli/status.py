@@ -12,12 +12,14 @@ from rich.markup import escape
 
 from reaper import config, db
 from reaper.cli import options, words
+from reaper.cli.service import state
+from reaper.desk import Desk, Planned, Slots
 from reaper.errors import Exit
 from reaper.migrate import check_schema
 from reaper.reports import Health, InFlight, Member, Reports, Speed
 
-_EXIT = {"ok": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
-_COLOUR = {"ok": "green", "behind": "yellow", "stalled": "red"}
+_EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
+_COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}
 # What the view counts to; beyond it the number says only "at least".
 _COUNTED = 100_000
 _SHOWN = 8
@@ -31,14 +33,25 @@ class Status:
     in_flight: list[InFlight]
     workers: list[Member]
     speed: Speed
+    schedule: list[Planned]
+    slots: Slots
+
+    @property
+    def verdict(self) -> str:
+        """PostgreSQL's; a backlog that somebody wants to wait is no trouble."""
+        paused = any(s.name == "drain" and s.is_paused for s in self.schedule)
+        return "paused" if paused and self.health.verdict != "ok" else self.health.verdict
 
     def as_dict(self) -> dict[str, Any]:
         """For machines: the fields of the view reaper.health, then the rest."""
         return {
             **dataclasses.asdict(self.health),
+            "verdict": self.verdict,
             "in_flight": self.in_flight,
             "workers": self.workers,
             "speed": self.speed,
+            "schedule": self.schedule,
+            "slots": self.slots,
         }
 
 
@@ -48,31 +61,34 @@ def register(app: typer.Typer) -> None:
 
 
 def status(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Say whether the system keeps its promise: verdict, backlog, batches, workers, queues.
+    """Say whether the system keeps its promise: verdict, backlog, batches, workers, schedule, queues.
 
-    Exit code 0 ok, 1 behind (a paste expired over 26 hours ago and nobody has taken it), 3 stalled (there is
-    work that is late, and nobody does it). Asks only the database.
+    Exit code 0 ok or paused, 1 behind (a paste expired over 26 hours ago and nobody has taken it), 3 stalled
+    (there is work that is late, and nobody does it). Asks only the database.
     """
     found = _look(config.load("database_url", database_url=database_url).dsn)
     if as_json:
         words.print_json(found.as_dict())
     else:
         _show(found)
-    raise typer.Exit(_EXIT[found.health.verdict])
+    raise typer.Exit(_EXIT[found.verdict])
 
 
 def _look(dsn: str) -> Status:
     with db.connect(dsn, "reaper:status") as connection:
         check_schema(connection)
-        reports = Reports(connection)
-        return Status(reports.health(), reports.in_flight(), reports.fleet(), reports.speed())
+        reports, desk = Reports(connection), Desk(connection)
+        return Status(
+            *(reports.health(), reports.in_flight(), reports.fleet(), reports.speed()),
+            *(desk.schedule(), desk.slots()),
+        )
 
 
 def _show(found: Status) -> None:
     health = found.health
-    colour = _COLOUR[health.verdict]
+    colour = _COLOUR[found.verdict]
     out = words.console()
-    out.print(f"[bold {colour}]● {health.verdict}[/]  [dim]{health.judged_at:%Y-%m-%d %H:%M:%S %Z}[/]")
+    out.print(f"[bold {colour}]● {found.verdict}[/]  [dim]{health.judged_at:%Y-%m-%d %H:%M:%S %Z}[/]")
     for reason in health.reasons:
         out.print(f"  [{colour}]{escape(reason)}[/]")
     out.print()
@@ -89,6 +105,8 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
             f"[yellow]{words.count(health.batches_stuck, 'batch', 'batches')} stuck[/]: see reaper.stuck",
         )
     yield from _workers(found.workers, health.judged_at)
+    yield from _schedule(found.schedule)
+    yield "slots", _slots(found.slots)
     yield "last run", _last_run(health, found.speed)
     yield "blocked", _with_hint(health.rows_blocked, "row", "see reaper.blocked_rows")
     yield "queue", _with_hint(health.objects_queued, "object", "tried again by the next drain")
@@ -115,14 +133,40 @@ def _in_flight(groups: list[InFlight]) -> str:
 
 def _workers(members: list[Member], now: datetime) -> Iterator[tuple[str, str]]:
     alive = sum(member.alive for member in members)
-    silent = f", {len(members) - alive} silent" if alive < len(members) else ""
-    yield "workers", f"{alive} alive{silent}" if members else "[dim]none[/]"
+    others = f", {len(members) - alive} silent" if alive < len(members) else ""
+    yield "workers", f"{alive} alive{others}" if members else "[dim]none[/]"
     for member in members[:_SHOWN]:
-        state = "" if member.alive else " [yellow]silent[/],"
+        silent = "" if member.alive else " [yellow]silent[/],"
         holds = words.count(member.batches, "batch", "batches")
-        yield "", f"{escape(member.worker)}:{state} beat {words.age(now - member.beat_at)} ago, holds {holds}"
+        yield (
+            "",
+            f"{escape(member.worker)}:{silent} beat {words.age(now - member.beat_at)} ago, holds {holds}",
+        )
+        if member.throttled:
+            yield "", f"  [yellow]waits: {escape(member.throttled)}[/]"
     if len(members) > _SHOWN:
         yield "", f"[dim]and {len(members) - _SHOWN} more: see reaper.fleet[/]"
+
+
+def _schedule(services: list[Planned]) -> Iterator[tuple[str, str]]:
+    drain = [s for s in services if s.name == "drain"]
+    yield "drain", f"{state(drain[0])} ({escape(drain[0].schedule)})" if drain else "[dim]no worker yet[/]"
+    failing = [s for s in services if s.last_error]
+    off = [s.name for s in services if not s.enabled]
+    verb = f", [red]{len(failing)} failing[/]" if failing else ""
+    yield "services", f"{len(services) - len(off)} on{verb}" + (f", off: {', '.join(off)}" if off else "")
+    for service in services:
+        if service.is_paused:
+            until, why = f"{service.paused_until:%Y-%m-%d %H:%M %Z}", escape(service.pause_reason or "")
+            yield "", f"[yellow]{escape(service.name)} is paused until {until}: {why}[/]"
+    for service in failing:
+        yield "", f"[red]{escape(service.name)}: {escape(service.last_error or '')}[/]"
+
+
+def _slots(slots: Slots) -> str:
+    if not slots.running and not slots.waiting:
+        return "[dim]no drain job[/]"
+    return f"{slots.running} draining, {slots.waiting} waiting"
 
 
 def _last_run(health: Health, speed: Speed) -> str:
