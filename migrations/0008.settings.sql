@@ -4,9 +4,9 @@
 create table if not exists reaper.settings (
     only_row          boolean  not null primary key default true constraint settings_has_one_row check (only_row),
     worker_silence    interval not null default '60 seconds' constraint settings_worker_silence_check
-                               check (worker_silence >= interval '5 seconds'),
+                               check (worker_silence between interval '5 seconds' and interval '1 day'),
     blocked_retry     interval not null default '1 hour' constraint settings_blocked_retry_check
-                               check (blocked_retry >= interval '1 second'),
+                               check (blocked_retry between interval '1 second' and interval '30 days'),
     clock_may_move    boolean  not null default false,
     clock_offset      interval not null default '0'
 );

@@ -49,7 +49,7 @@ comment on column reaper.cleanup_queue.backend is 'Where the object lies.';
 comment on column reaper.cleanup_queue.object_key is 'Its immutable name: no live content has it.';
 comment on column reaper.cleanup_queue.content_hash is 'What it held.';
 comment on column reaper.cleanup_queue.size_bytes is 'Bytes that are still stored; null = unknown.';
-comment on column reaper.cleanup_queue.attempts is 'Refusals so far; an outage of the backend is none.';
+comment on column reaper.cleanup_queue.attempts is 'Failures so far; after ten it is given up.';
 comment on column reaper.cleanup_queue.last_error is 'The last refusal.';
 comment on column reaper.cleanup_queue.queued_at is 'When it came here.';
 comment on column reaper.cleanup_queue.next_attempt is 'Not before.';

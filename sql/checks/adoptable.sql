@@ -116,12 +116,13 @@ select 'warn', format('%s, constraint %s', f.conrelid::regclass, f.conname),
    and f.connamespace <> coalesce(to_regnamespace('reaper')::oid, 0)
 union all
 select 'warn', format('%s, trigger %s', t.tgrelid::regclass, t.tgname),
-       format('runs as reaper_owner when reaper changes rows, with the search_path of reaper before public: %s', t.tgfoid::regprocedure),
-       format('Grant reaper_owner what it needs, or: alter function %s security definer set search_path = public, pg_temp', t.tgfoid::regprocedure)
+       format('runs with reaper''s rights and search_path when reaper changes rows, and finds nothing of yours by its bare name: %s', t.tgfoid::regprocedure),
+       format('alter function %s security definer set search_path = public, pg_temp', t.tgfoid::regprocedure)
   from pg_catalog.pg_trigger t
   join pg_catalog.pg_proc f on f.oid = t.tgfoid
  where t.tgrelid in (to_regclass('public.pastes'), to_regclass('public.content'))
    and not t.tgisinternal
-   and not f.prosecdef
+   and not (f.prosecdef and exists (select from unnest(f.proconfig) as c where c like 'search_path=%'))
+   and f.pronamespace <> coalesce(to_regnamespace('reaper')::oid, 0)
    and t.tgtype & (8 | 16) <> 0  -- DELETE or UPDATE
  order by 1, 2, 3;

@@ -55,7 +55,7 @@ create or replace view reaper.health as
            f.last as last_finished,
            array_remove(array[
                case when j.behind then format('a paste that expired %s hours ago is still waiting; 26 are allowed',
-                                              floor(extract(epoch from n.at - o.since) / 3600)) end,
+                                              floor(extract(epoch from n.at - greatest(o.since, n.at - interval '100 years')) / 3600)) end,
                case when j.idle and j.stuck then format('%s batches make no progress, the oldest for %s minutes',
                                                         h.stuck, floor(extract(epoch from n.at - h.stuck_since) / 60)) end,
                case when j.idle and (j.behind or j.stuck) then

@@ -47,9 +47,39 @@ def test_a_lease_that_was_taken_over_settles_nothing(db, paste, me, clock):
     late, _ = lease(me)
     clock.advance("6 minutes")
     token, _ = lease(me)
-    assert me.call("finish_cleanup", late, "[]")[0][0] == 0
+    with refused("RP001"):
+        me.call("finish_cleanup", late, "[]")
     assert value(db, "select count(*) from reaper.cleanup_queue") == 3
     assert me.call("finish_cleanup", token, "[]")[0][0] == 3
+
+
+def test_where_nothing_was_tried_nothing_is_forgotten(db, paste, me):
+    keys = owed(me, paste)
+    token, _ = lease(me)
+    assert me.call("finish_cleanup", token, None)[0][0] == 0
+    assert lease(me)[1] == keys
+    assert value(db, "select max(attempts) from reaper.cleanup_queue") == 0
+
+
+@pytest.mark.parametrize("report", ['[{"object_key": "mistyped"}]', '{"object_key": "x"}', '"x"'])
+def test_a_report_of_what_the_lease_does_not_hold_is_refused_and_settles_nothing(db, paste, me, report):
+    owed(me, paste)
+    token, _ = lease(me)
+    with refused("RP005"):
+        me.call("finish_cleanup", token, report)
+    assert value(db, "select count(*) from reaper.cleanup_queue") == 3
+
+
+def test_an_object_that_is_dead_already_does_not_stop_the_others(db, paste, me):
+    keys = owed(me, paste)
+    db.execute(
+        "insert into reaper.cleanup_dlq select 99, backend, object_key, content_hash, 1, 1, 'x', now(), now()"
+        " from reaper.cleanup_queue where object_key = %s",
+        [keys[0]],
+    )
+    token, _ = lease(me)
+    assert me.call("finish_cleanup", token, failed(keys[0], permanent=True, error="AccessDenied"))[0][0] == 2
+    assert column(db, "select last_error from reaper.cleanup_dlq") == ["AccessDenied"]
 
 
 def test_two_workers_never_lease_the_same_object(paste, me, worker):
@@ -128,7 +158,8 @@ def test_a_code_that_is_owed_again_meanwhile_is_not_settled_by_the_older_try(db,
     batch = me.claim()
     me.drop(batch)
     me.finish(batch, [{"short_code": code, "error": "timeout"}])
-    assert me.call("finish_invalidations", older, "[]")[0][0] == 0
+    with refused("RP001"):
+        me.call("finish_invalidations", older, "[]")
     assert column(db, "select short_code from reaper.invalidations") == [code]
 
 

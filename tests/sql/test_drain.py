@@ -135,8 +135,8 @@ def test_content_that_somebody_holds_for_long_does_not_make_it_endless(db, paste
     holder = worker("holder").connection
     with holder.transaction():
         holder.execute("select from content where content_hash = 'p00013' for update")
-        assert "given back" in call_drain(10)
-        assert codes(db) == {f"p{i:05}" for i in range(11, 21)}
+        call_drain(10)
+        assert codes(db) == {"p00013"}, "everything else went"
         assert marked(db) == set()
     call_drain(10)
     assert codes(db) == set()
@@ -162,7 +162,7 @@ def test_a_batch_that_is_lost_while_it_waits_does_not_end_the_drain(db, paste, w
     db.execute("alter function reaper.drop_references(uuid) set lock_timeout = '1ms'")
     holder, thief, drainer = (worker(name).connection for name in ("holder", "thief", "drainer"))
     holder.autocommit = False
-    holder.execute("select from content where content_hash = 'same' for update")
+    holder.execute("lock table content in access exclusive mode")
     db.execute(STEAL)
     db.execute("select pg_advisory_lock(1)")
     thread = threading.Thread(target=lambda: drainer.execute("call reaper.drain(1)"))

@@ -229,7 +229,7 @@ def test_a_trigger_of_the_application_finds_its_own_tables(db, paste, drain):
     db.execute(
         "create table farewells (short_code text);"
         "grant insert on farewells to reaper_owner;"
-        "create function say_farewell() returns trigger language plpgsql as"
+        "create function say_farewell() returns trigger language plpgsql set search_path = public as"
         " $$ begin insert into farewells values (old.short_code); return old; end $$;"
         "create trigger farewell before delete on pastes for each row execute function say_farewell()"
     )

@@ -65,10 +65,49 @@ def test_a_failed_cache_entry_does_not_keep_the_name_retired(db, released, finis
     assert retired(db) == set()
 
 
-def test_objects_with_a_key_of_their_own_are_never_retired(db, paste, claim, drop):
+OWN_KEY = "left(content_hash, 2) || '/' || content_hash || '/' || md5(random()::text)"
+
+
+def test_objects_with_a_random_key_of_their_own_are_never_retired(db, paste, claim, drop):
     paste("a")
+    db.execute(f"update content set object_key = {OWN_KEY}")
     drop(claim())
     assert retired(db) == set()
+
+
+def test_a_name_that_the_application_makes_from_the_hash_is_retired_like_the_hash(
+    db, paste, claim, drop, finish
+):
+    paste("a", content="abc123")
+    db.execute("update content set object_key = 'objects/' || content_hash")
+    batch = claim()
+    drop(batch)
+    again = "insert into content (content_hash, object_key) values ('abc123', 'objects/abc123')"
+    with refused("RP004"):
+        db.execute(again)
+    finish(batch)
+    db.execute(again)
+
+
+def test_a_retired_name_cannot_be_taken_by_an_update_or_by_other_content(db, paste, claim, drop):
+    paste("a", content="abc123", own_key=False)
+    paste("b", content="other", expires="1 day")
+    drop(claim())
+    for take in (
+        "update content set object_key = 'abc123'",
+        "insert into content (content_hash, object_key) values ('third', 'abc123')",
+    ):
+        with refused("RP004"):
+            db.execute(take)
+
+
+@pytest.mark.broken_on_purpose
+def test_an_object_that_two_contents_name_goes_with_the_last_of_them(db, paste, drain):
+    paste("a", content="x", expires="-1 hour")
+    paste("b", content="y", expires="1 day", own_key=False)
+    db.execute("update content set object_key = 'y' where content_hash = 'x'")
+    assert drain() == set(), "the live content y needs it"
+    db.execute("update content set ref_count = 2")
 
 
 def test_a_key_that_is_the_hash_by_name_is_retired_like_no_key(db, paste, claim, drop):

@@ -19,7 +19,7 @@ def test_a_negative_age_is_refused_with_a_hint(reset_stuck, age):
 @pytest.mark.parametrize("function", ["heartbeat", "adopt_batch"])
 @pytest.mark.parametrize("name", ["", None])
 def test_nobody_has_no_heartbeat_and_adopts_nothing(me, function, name):
-    with refused("RP005", "name of its worker"):
+    with refused("RP005", "needs a name"):
         me.call(function, name)
 
 

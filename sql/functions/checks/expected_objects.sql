@@ -12,7 +12,7 @@ declare
     v_full  boolean;
     v_last  text;
 begin
-    perform reaper.require_claim_arguments(p_limit, 'verify');
+    perform reaper.require_limit(p_limit);
 
     select count(*) = p_limit, max(own.object_key)
       into v_full, v_last

@@ -4,7 +4,7 @@
 create or replace function reaper.repair_counts(p_limit integer default 1000)
     returns table (content_hash text, was bigint, now bigint)
     language plpgsql volatile security definer
-    set search_path = pg_catalog, reaper, public, pg_temp  -- public: for the triggers of the application
+    set search_path = pg_catalog, reaper, pg_temp
     set lock_timeout = '2s'
 as $$
 #variable_conflict use_column
@@ -13,7 +13,7 @@ declare
     v_hashes  text[];
 begin
     perform reaper.require_read_committed();
-    perform reaper.require_claim_arguments(p_limit, 'repair');
+    perform reaper.require_limit(p_limit);
 
     v_hashes := array(select c.content_hash
                         from public.content c

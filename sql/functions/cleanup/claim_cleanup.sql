@@ -10,7 +10,7 @@ declare
     v_now    timestamptz := reaper.clock();
     v_lease  uuid        := gen_random_uuid();
 begin
-    perform reaper.require_claim_arguments(p_limit, 'anybody');
+    perform reaper.require_limit(p_limit);
     return query
         with due as materialized (
             select q.queue_id

@@ -9,6 +9,15 @@ declare
     v_now   timestamptz := reaper.clock();
     v_gone  integer;
 begin
+    perform reaper.require_report(p_failed);
+    perform reaper.require_lease(
+        array(select q.backend || '/' || q.object_key from reaper.cleanup_queue q where q.lease = p_lease for update),
+        array(select f.backend || '/' || f.object_key from reaper.failed_objects(p_failed) as f), p_lease);
+    if p_failed is null then
+        update reaper.cleanup_queue q set lease = null, next_attempt = v_now where q.lease = p_lease;
+        return 0;
+    end if;
+
     with gone as (
         delete from reaper.cleanup_queue q
          where q.lease = p_lease
@@ -29,7 +38,9 @@ begin
         returning q.queue_id, q.backend, q.object_key, q.content_hash, q.size_bytes, q.attempts + 1, f.error, q.queued_at, v_now
     )
     insert into reaper.cleanup_dlq (queue_id, backend, object_key, content_hash, size_bytes, attempts, last_error, queued_at, buried_at)
-    select * from buried;
+    select * from buried
+        on conflict (backend, object_key) do update
+       set attempts = excluded.attempts, last_error = excluded.last_error;
 
     update reaper.cleanup_queue q
        set lease        = null,
@@ -42,6 +53,6 @@ begin
 end;
 $$;
 comment on function reaper.finish_cleanup(uuid, jsonb) is
-    'Settles the objects of a lease: [] = all are gone, else the failures as finish_batch takes them. A lease that is no longer held settles nothing. Returns how many are gone.';
+    'Settles the objects of a lease: [] = all are gone, else the failures as finish_batch takes them. null = nothing was tried. RP001 when the lease is lost, RP005 for keys that are not in it. Returns how many are gone.';
 revoke all on function reaper.finish_cleanup(uuid, jsonb) from public;
 grant execute on function reaper.finish_cleanup(uuid, jsonb) to reaper_worker, reaper_ops;

@@ -8,6 +8,15 @@ declare
     v_now   timestamptz := reaper.clock();
     v_gone  integer;
 begin
+    perform reaper.require_report(p_failed);
+    perform reaper.require_lease(
+        array(select i.short_code from reaper.invalidations i where i.lease = p_lease for update),
+        array(select f.failure ->> 'short_code' from jsonb_array_elements(p_failed) as f (failure)), p_lease);
+    if p_failed is null then
+        update reaper.invalidations i set lease = null, next_attempt = v_now where i.lease = p_lease;
+        return 0;
+    end if;
+
     update reaper.invalidations i
        set lease        = null,
            attempts     = i.attempts + 1,
@@ -22,6 +31,6 @@ begin
 end;
 $$;
 comment on function reaper.finish_invalidations(uuid, jsonb) is
-    'Settles the codes of a lease: [] = all entries are gone, else the failures as finish_batch takes them. Returns how many are gone.';
+    'Settles the codes of a lease: [] = all entries are gone, else the failures as finish_batch takes them; null = nothing was tried. RP001 when the lease is lost, RP005 for codes that are not in it. Returns how many are gone.';
 revoke all on function reaper.finish_invalidations(uuid, jsonb) from public;
 grant execute on function reaper.finish_invalidations(uuid, jsonb) to reaper_worker, reaper_ops;

@@ -5,7 +5,7 @@ create or replace function reaper.claim_expired(
     p_limit       integer     default 1000,
     p_worker      text        default session_user,
     p_after       timestamptz default '-infinity',
-    p_after_code  text        default ''
+    p_after_code  text        default null
 )
     returns table (batch_id uuid, claimed integer, last_expires_at timestamptz, last_short_code text)
     language plpgsql volatile security definer
@@ -13,6 +13,7 @@ create or replace function reaper.claim_expired(
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off
+    set plan_cache_mode = force_custom_plan  -- only a known array is hashed: blocked rows are looked up, not walked
 as $$
 #variable_conflict use_column
 declare
@@ -22,7 +23,8 @@ declare
     v_marked   text[];
     v_last     timestamptz;
 begin
-    perform reaper.require_claim_arguments(p_limit, p_worker);
+    perform reaper.require_limit(p_limit);
+    perform reaper.require_worker(p_worker);
     -- The drop would be refused, and the rows would stay marked until the watchdog comes.
     perform reaper.require_read_committed();
 
@@ -33,7 +35,8 @@ begin
           from (select p.short_code, p.expires_at
                   from public.pastes p
                  where p.expires_at <= v_now
-                   and (p.expires_at, p.short_code) > (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
+                   and (p.expires_at, p.short_code) >= (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
+                   and (p_after_code is null or (p.expires_at, p.short_code) <> (p_after, p_after_code))
                    and p.deletion_status = 'NOT_EXPIRED'
                    and p.short_code <> all (v_blocked)
                  order by p.expires_at, p.short_code

@@ -7,7 +7,7 @@ as $$
 declare
     v_worker   text    := pg_catalog.format('drain:%s:%s', pg_catalog.pg_backend_pid(), pg_catalog.gen_random_uuid());
     v_after    timestamptz := '-infinity';
-    v_code     text    := '';
+    v_code     text;
     v_claim    record;
     v_batches  integer := 0;
     v_released integer := 0;
@@ -25,7 +25,7 @@ begin
             commit;
             v_released := 0;
             v_after := '-infinity';
-            v_code := '';
+            v_code := null;
             continue;
         end if;
 
@@ -37,7 +37,7 @@ begin
             v_failed := v_failed + 1;
         else
             v_batches := v_batches + 1;
-            v_released := v_released + 1;
+            v_released := v_released + v_dropped;
             v_rows := v_rows + v_dropped;
         end if;
     end loop;

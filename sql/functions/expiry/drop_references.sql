@@ -12,6 +12,8 @@ declare
     v_now       timestamptz := reaper.clock();
     v_batch     reaper.batches;
     v_released  record;
+    v_names     text[];
+    v_kept      text[];
 begin
     perform reaper.require_read_committed();
     v_batch := reaper.hold_batch(p_batch_id, '{CLAIMED,RELEASED}');
@@ -21,25 +23,37 @@ begin
         if current_setting('synchronous_commit') in ('off', 'local') then
             perform set_config('synchronous_commit', 'on', true);
         end if;
-        select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now);
+        begin
+            select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now, true);
+        exception when lock_not_available then
+            -- Somebody holds a content row for long: everything else goes, and the pastes of that one are given back.
+            select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now, false);
+        end;
+        v_names := array(select n.object_key from reaper.reusable_names(v_released.object_hashes, v_released.object_keys) as n);
+        v_kept := reaper.named_by_others(v_names);
 
         update reaper.batches b
            set state           = 'RELEASED',
                short_codes     = v_released.deleted_codes,
-               object_hashes   = v_released.object_hashes,
-               object_backends = array_fill('default'::text, array[cardinality(v_released.object_hashes)]),
-               object_keys     = v_released.object_keys,
-               object_sizes    = v_released.object_sizes,
+               object_hashes   = o.hashes,
+               object_backends = o.backends,
+               object_keys     = o.keys,
+               object_sizes    = o.sizes,
                rows_returned   = v_released.rows_returned,
                rows_blocked    = v_released.rows_blocked,
                released_at     = v_now
+          from (select coalesce(array_agg(u.content_hash), '{}') as hashes, coalesce(array_agg('default'::text), '{}') as backends,
+                       coalesce(array_agg(u.object_key), '{}') as keys, coalesce(array_agg(u.size_bytes), '{}') as sizes
+                  from unnest(v_released.object_hashes, v_released.object_keys, v_released.object_sizes)
+                       as u (content_hash, object_key, size_bytes)
+                 where u.object_key <> all (v_kept)) as o
          where b.batch_id = p_batch_id
-        returning * into v_batch;
+        returning b.* into v_batch;
 
         insert into reaper.retired_keys (object_key, retired_at)
-        select o.object_key, v_now
-          from unnest(v_batch.object_hashes, v_batch.object_keys) as o (content_hash, object_key)
-         where o.object_key = o.content_hash
+        select n.object_key, v_now
+          from unnest(v_names) as n (object_key)
+         where n.object_key <> all (v_kept)
             on conflict do nothing;
 
         -- Rows that somebody else holds at this moment stay marked, in a batch of their own that the watchdog gives back.

@@ -29,7 +29,7 @@ begin
        and not exists (select from reaper.cleanup_queue q where q.object_key = k.object_key)
        and not exists (select from reaper.cleanup_dlq d where d.object_key = k.object_key);
 
-    select coalesce(sum(o.size_bytes), 0)
+    select least(coalesce(sum(o.size_bytes), 0), 9223372036854775807)
       into v_bytes
       from unnest(v_batch.object_backends, v_batch.object_keys, v_batch.object_sizes) as o (backend, object_key, size_bytes)
      where not exists (select from reaper.cleanup_queue q where q.backend = o.backend and q.object_key = o.object_key)

@@ -3,7 +3,7 @@
 create or replace function reaper.mark_or_block(p_codes text[], p_now timestamptz)
     returns text[]
     language plpgsql volatile security definer
-    set search_path = pg_catalog, reaper, public, pg_temp  -- public: for the triggers of the application
+    set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off

@@ -24,7 +24,7 @@ as $$
            (select count(*) from reaper.blocked b where b.next_attempt > reaper.clock()),
            min(j.oldest),
            count(*) filter (where j.freed),
-           coalesce(sum(j.size_bytes) filter (where j.freed), 0)::bigint,
+           least(coalesce(sum(j.size_bytes) filter (where j.freed), 0), 9223372036854775807)::bigint,
            count(*) filter (where not j.freed),
            (select s.rows_per_second from reaper.recent_speed() as s)
       from judged j;

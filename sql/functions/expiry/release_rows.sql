@@ -2,12 +2,12 @@
 --
 -- Order of locks: content rows first, in hash order, then paste rows without waiting. Whoever writes about one content at a
 -- time, in whatever order, can never form a cycle with this: the only wait happens before any paste row is held.
--- FOR UPDATE and nothing weaker on content: it waits for the KEY SHARE of a paste whose INSERT is not committed yet.
 -- Whether a content row may go is asked in a new statement after the locks: only that snapshot has seen every such paste.
 -- ref_count is a cache of the paste rows: where it says zero the rows are asked, and where they disagree they win.
 create or replace function reaper.release_rows(
     in  p_codes        text[],
     in  p_now          timestamptz,
+    in  p_wait         boolean,
     out deleted_codes  text[],
     out busy_codes     text[],
     out object_hashes  text[],
@@ -17,7 +17,7 @@ create or replace function reaper.release_rows(
     out rows_blocked   integer
 )
     language plpgsql volatile security definer
-    set search_path = pg_catalog, reaper, public, pg_temp  -- public: for the triggers of the application
+    set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
     set enable_hashjoin = off
@@ -36,7 +36,7 @@ begin
     -- An application's deferred constraints shall speak here, where one bad row can be told from the rest.
     set constraints all immediate;
 
-    perform from public.content c where c.content_hash = any (v_hashes) order by c.content_hash for update;
+    v_hashes := reaper.lock_contents(v_hashes, p_wait);
 
     v_held := array(select p.short_code
                       from public.pastes p
@@ -111,6 +111,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper.release_rows(text[], timestamptz) is
+comment on function reaper.release_rows(text[], timestamptz, boolean) is
     'Internal to drop_references: deletes due rows, subtracts references, deletes content that nobody names; says what became of each row.';
-revoke all on function reaper.release_rows(text[], timestamptz) from public;
+revoke all on function reaper.release_rows(text[], timestamptz, boolean) from public;

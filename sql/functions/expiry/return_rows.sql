@@ -6,7 +6,7 @@ create or replace function reaper.return_rows(
     out busy_codes  text[]
 )
     language plpgsql volatile security definer
-    set search_path = pg_catalog, reaper, public, pg_temp  -- public: for the triggers of the application
+    set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off

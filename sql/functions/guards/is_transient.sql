@@ -5,7 +5,8 @@ create or replace function reaper.is_transient(p_sqlstate text)
     language sql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    select p_sqlstate ~ '^(08|40|53|55|57|58|XX)'
+    select p_sqlstate ~ '^(08|53|57|58|XX)'
+        or p_sqlstate in ('40001', '40P01', '55P03')
         or (p_sqlstate = '42501'
             and not (has_table_privilege('public.pastes', 'select') and has_table_privilege('public.pastes', 'update')
                      and has_table_privilege('public.pastes', 'delete') and has_table_privilege('public.content', 'select')

@@ -7,11 +7,7 @@ as $$
 declare
     v_stranger jsonb;
 begin
-    if p_failed is not null and jsonb_typeof(p_failed) <> 'array' then
-        raise exception sqlstate 'RP005' using
-            message = format('failures must be a JSON array, not %s', jsonb_typeof(p_failed)),
-            hint    = 'Give ''[]'' when all succeeded, null when nothing was tried, else [{"backend", "object_key", "error", "permanent"}] and [{"short_code", "error"}].';
-    end if;
+    perform reaper.require_report(p_failed);
 
     select f.failure
       into v_stranger

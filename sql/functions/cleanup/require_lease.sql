@@ -1,0 +1,23 @@
+-- require_lease: a lease is settled by who holds it, and only for what it has: whatever is not reported counts as gone.
+create or replace function reaper.require_lease(p_held text[], p_reported text[], p_lease uuid)
+    returns void
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+begin
+    if p_held = '{}' then
+        perform nextval('reaper.refusals');
+        raise exception sqlstate 'RP001' using
+            message = format('lease %s is no longer held', coalesce(p_lease::text, '(null)')),
+            hint    = 'Drop it and go on: it ran out and somebody else tries, or it was settled.';
+    end if;
+    if not p_reported <@ p_held then
+        raise exception sqlstate 'RP005' using
+            message = format('lease %s does not hold all that is reported as failed', p_lease),
+            hint    = 'Report only what claim_cleanup or claim_invalidations returned for this lease.';
+    end if;
+end;
+$$;
+comment on function reaper.require_lease(text[], text[], uuid) is
+    'Internal to finish_cleanup and finish_invalidations: RP001 when the lease holds nothing any more, RP005 when something is reported that it does not hold.';
+revoke all on function reaper.require_lease(text[], text[], uuid) from public;
