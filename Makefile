@@ -1,6 +1,6 @@
 # Aliases for people who have make; run.py does the work.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,9 +19,6 @@ check: ## format, lint, types, import layers, SQL
 
 format: setup ## rewrite what the format check complains about
 	@.venv/bin/ruff format . && .venv/bin/ruff check --fix .
-
-bench: ## measure
-	@python3 run.py bench
 
 clean: ## remove what run.py made
 	@rm -rf .venv .boot .reaper dist

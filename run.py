@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Sets reaper up in .venv and runs it: python3 run.py demo | test | check | bench | setup | <reaper command>
+"""Sets reaper up in .venv and runs it: python3 run.py demo | test | check | setup | <reaper command>
 
     demo    starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
     test    runs the tests; further words go to pytest
     check   format, lint, types, import layers, SQL lint
-    bench   measures
     setup   builds .venv and stops; the command is then .venv/bin/reaper
     else    any command of reaper, for example: python3 run.py status --json
 
@@ -71,6 +70,9 @@ def run(command, words):
 
 def become(command):
     """Replace this process by another."""
+    # Compiled modules are kept, in the environment and not in the tree: demo and tests start many processes.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".venv/pycache"))
     sys.stdout.flush()
     os.execv(command[0], command)
 

@@ -63,7 +63,8 @@ class App:
     def connect(self, slot: str) -> db.Connection:
         """A connection that decides under read committed, whatever the database's default is."""
         connection = db.connect(self.settings.dsn, f"reaper:{slot}")
-        connection.execute("set default_transaction_isolation = 'read committed'")
+        with db.translated():
+            connection.execute("set default_transaction_isolation = 'read committed'")
         return connection
 
     def session(self, slot: str) -> Session:

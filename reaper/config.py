@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -101,11 +102,23 @@ class Settings(BaseSettings):
 _HINT = "Set it in the environment or in a .env file, for example REAPER_DATABASE_URL=postgresql://user@host/database"
 
 
+def load_all(*needed: str, **given: Any) -> Settings:
+    """The settings for whoever works with everything: each must be right, those in `needed` must be there.
+
+    Nothing that was set falls back to a default: a mistyped endpoint would lead to somebody else's bucket.
+    """
+    return _load(needed, tuple(Settings.model_fields), given)
+
+
 def load(*uses: str, **given: Any) -> Settings:
     """The settings; those named in `uses` must be there and right. `given` values go before the environment.
 
     A command asks only for what it uses: what is wrong elsewhere does not concern it.
     """
+    return _load(uses, uses, given)
+
+
+def _load(needed: Sequence[str], judged: Sequence[str], given: Mapping[str, Any]) -> Settings:
     overrides = {name: value for name, value in given.items() if value is not None}
     try:
         settings = Settings(**overrides)
@@ -116,8 +129,8 @@ def load(*uses: str, **given: Any) -> Settings:
         }
         defaults = {name: Settings.model_fields[name].default for name in problems}
         settings = Settings(**{**overrides, **defaults})
-    wrong = [f"{_variable(name)}: {text}" for name, text in problems.items() if name in uses]
-    missing = [n for n in uses if n not in problems and getattr(settings, n) is None]
+    wrong = [f"{_variable(name)}: {text}" for name, text in problems.items() if name in judged]
+    missing = [n for n in needed if n not in problems and getattr(settings, n) is None]
     if wrong or missing:
         raise ConfigError(
             "; ".join(wrong + [f"{_variable(n)} is not set" for n in missing]), _HINT if missing else None

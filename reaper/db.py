@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
+from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.datetime import TimestamptzLoader
 
-from reaper.errors import ConfigError, ReaperError, Unreachable, by_sqlstate
+from reaper.errors import ConfigError, DatabaseError, ReaperError, Unreachable, by_sqlstate
 
 Connection = psycopg.Connection[Any]
 
 CONNECT_TIMEOUT = 10
+# A server that vanished without a word is noticed within a minute; a unix socket ignores all of it.
+_KEEPALIVE = {
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 50_000,
+}
 # Shut down by an administrator, crashed, starting up.
 _SERVER_GOES_AWAY = ("57P01", "57P02", "57P03")
 _BAD_DSN = "the database address is neither a postgresql:// URL nor a list of key=value pairs"
@@ -31,10 +41,12 @@ def parse_dsn(dsn: str) -> dict[str, Any]:
 
 def connect(dsn: str, application_name: str, autocommit: bool = True) -> Connection:
     """Open a connection under our name; Unreachable when there is none to be had."""
-    parts: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **parse_dsn(dsn)}
+    parts: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **_KEEPALIVE, **parse_dsn(dsn)}
     parts["application_name"] = application_name
     try:
-        return psycopg.connect(**parts, autocommit=autocommit)
+        connection: Connection = psycopg.connect(**parts, autocommit=autocommit)
+        connection.adapters.register_loader("timestamptz", _Time)
+        return connection
     except psycopg.Error as error:
         raise Unreachable(
             f"cannot connect to the database: {_one_line(error)}",
@@ -42,9 +54,24 @@ def connect(dsn: str, application_name: str, autocommit: bool = True) -> Connect
         ) from None
 
 
+class _Time(TimestamptzLoader):
+    """PostgreSQL's times, where before and after all others are Python's first and last."""
+
+    def load(self, data: Buffer) -> datetime:
+        """The time; infinity is read too."""
+        match bytes(data):
+            case b"-infinity":
+                return datetime.min.replace(tzinfo=UTC)
+            case b"infinity":
+                return datetime.max.replace(tzinfo=UTC)
+        return super().load(data)
+
+
 def translate(error: psycopg.Error) -> ReaperError:
     """Our exception for an error of the server, with its message and hint."""
     diag = error.diag
+    if error.sqlstate is None and isinstance(error, psycopg.DataError | psycopg.ProgrammingError):
+        return DatabaseError(_one_line(error))
     if error.sqlstate is None or error.sqlstate.startswith("08") or error.sqlstate in _SERVER_GOES_AWAY:
         return Unreachable(f"the connection to the database broke: {_one_line(error)}")
     message = diag.message_primary or _one_line(error)

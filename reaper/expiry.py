@@ -7,8 +7,9 @@ moment: what it held is written in its batch, and the watchdog and the next drai
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -130,9 +131,20 @@ class Lane:
 
     def run(self) -> bool:
         """Finish what others left, then drain; whether a claim from the start found nothing in the end."""
-        self.adopt()
-        self.retry_owed()
-        return self.drain()
+        trouble = self._tried(self.adopt) or self._tried(self.retry_owed)
+        drained = self.drain()
+        if trouble:
+            raise trouble
+        return drained
+
+    def _tried(self, finish: Callable[[], object]) -> DatabaseError | None:
+        """What others left is worth a try; where PostgreSQL refuses it, that keeps nobody from draining."""
+        try:
+            finish()
+        except DatabaseError as error:
+            self.telemetry.left_undone(error)
+            return error
+        return None
 
     def adopt(self) -> int:
         """Do the side effects of released batches that nobody holds; returns how many there were."""
@@ -159,7 +171,8 @@ class Lane:
         if owed is None:
             return False
         failures = self.effects.run((), owed.objects)
-        self.session.call(lambda q: q.finish_cleanup(owed.lease, failures))
+        with self._unless_lost(owed.lease):
+            self.session.call(lambda q: q.finish_cleanup(owed.lease, failures))
         return True
 
     def _retry_codes(self) -> bool:
@@ -167,7 +180,8 @@ class Lane:
         if owed is None:
             return False
         failures = self.effects.run(owed.short_codes, ())
-        self.session.call(lambda q: q.finish_invalidations(owed.lease, failures))
+        with self._unless_lost(owed.lease):
+            self.session.call(lambda q: q.finish_invalidations(owed.lease, failures))
         return True
 
     def drain(self) -> bool:
@@ -226,7 +240,8 @@ class Lane:
 
     def _give_back(self, batch_id: UUID, error: DatabaseError) -> None:
         self.telemetry.given_back(batch_id, error)
-        self.session.call(lambda q: q.give_back(batch_id))
+        with self._unless_lost(batch_id):
+            self.session.call(lambda q: q.give_back(batch_id))
         self.holdings.remove(batch_id)
 
     def _settle(self, batch: Batch) -> None:
@@ -240,6 +255,14 @@ class Lane:
             return
         self.holdings.remove(batch.batch_id)
         self.telemetry.finished(batch, figures)
+
+    @contextmanager
+    def _unless_lost(self, token: UUID) -> Iterator[None]:
+        """Somebody else has it by now: their business, not ours."""
+        try:
+            yield
+        except ClaimLost:
+            self._lost(token)
 
     def _lost(self, batch_id: UUID) -> None:
         self.holdings.remove(batch_id)

@@ -12,10 +12,10 @@ class Cursor:
     """Where the next claim begins; the time is PostgreSQL's own text, which also knows infinity."""
 
     expires_at: str
-    short_code: str
+    short_code: str | None
 
 
-START = Cursor("-infinity", "")
+START = Cursor("-infinity", None)
 
 
 @dataclass(frozen=True, slots=True)

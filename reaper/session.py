@@ -18,8 +18,6 @@ TRIES = 3
 PATIENCE = 30.0
 # Serialization failure, deadlock, lock timeout: nothing was changed, and a moment later it may work.
 TRANSIENT = {"40001", "40P01", "55P03"}
-# The server is going down, has crashed, or is not up yet.
-LOST = {"57P01", "57P02", "57P03"}
 
 
 class Session:
@@ -61,23 +59,25 @@ class Session:
                 self._connection.close()
 
     def _may_try_again(self, error: Unreachable | DatabaseError, attempt: int, deadline: float) -> bool:
-        if is_lost(error):
+        if isinstance(error, Unreachable):
             # A server that never answered is a wrong address, not an interruption.
             return self._was_connected and time.monotonic() < deadline
-        return isinstance(error, DatabaseError) and error.sqlstate in TRANSIENT and attempt < TRIES
+        return error.sqlstate in TRANSIENT and attempt < TRIES
 
     def _queries(self) -> Queries:
         with self._guard:
             if self._connection is None or self._connection.closed:
-                self._connection = self._connect()
-                if self._was_connected and self._on_reconnect:
-                    self._on_reconnect(Queries(self._connection))
+                self._connection = self._opened()
                 self._was_connected = True
             return Queries(self._connection)
 
-
-def is_lost(error: Exception) -> bool:
-    """Whether the error means that the server, not the statement, is the trouble."""
-    if isinstance(error, DatabaseError):
-        return error.sqlstate in LOST or (error.sqlstate or "").startswith("08")
-    return isinstance(error, Unreachable)
+    def _opened(self) -> Connection:
+        """A connection on which all that follows a loss has been done; otherwise none."""
+        connection = self._connect()
+        try:
+            if self._was_connected and self._on_reconnect:
+                self._on_reconnect(Queries(connection))
+        except BaseException:
+            connection.close()
+            raise
+        return connection

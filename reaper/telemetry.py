@@ -155,6 +155,10 @@ class Telemetry:
         self._lost.inc()
         self._log.warning("batch was taken back while we held it", batch=str(batch_id))
 
+    def left_undone(self, error: ReaperError) -> None:
+        """What an earlier worker left could not be finished."""
+        self._log.error("what earlier workers left cannot be finished", reason=error.message, hint=error.hint)
+
     def given_back(self, batch_id: UUID, error: ReaperError) -> None:
         """A batch was given back because its rows stayed locked."""
         self._log.warning("batch given back", batch=str(batch_id), reason=error.message)

@@ -14,6 +14,7 @@ from botocore.exceptions import (
     CredentialRetrievalError,
     EndpointConnectionError,
     NoCredentialsError,
+    ParamValidationError,
     PartialCredentialsError,
     ReadTimeoutError,
     SSLError,
@@ -30,6 +31,7 @@ LONGEST_REASON = 200
 
 _NO_CREDENTIALS = (
     NoCredentialsError,
+    ParamValidationError,
     PartialCredentialsError,
     CredentialRetrievalError,
     TokenRetrievalError,
@@ -141,6 +143,10 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
             f"the AWS credentials may not use bucket {bucket} at {where}: {_reason(error)}",
             "They need s3:ListBucket, s3:GetBucketVersioning and s3:DeleteObject; "
             "on a versioned bucket also s3:ListBucketVersions and s3:DeleteObjectVersion.",
+        )
+    if isinstance(error, ParamValidationError):
+        return ConfigError(
+            f"{bucket!r} is no name for a bucket", "Set REAPER_S3_BUCKET to the name of the bucket alone."
         )
     if code in _STOP:
         return ConfigError(

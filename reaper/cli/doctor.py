@@ -31,7 +31,7 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     nothing, unless --probe is given; the worker's role is enough.
     """
     options.set_up_logging(verbose=False, log_json=False)
-    with App(config.load("database_url", database_url=database_url)) as app:
+    with App(config.load_all("database_url", database_url=database_url)) as app:
         found = list(_examine(app, probe))
     if as_json:
         words.print_json(found)

@@ -70,7 +70,7 @@ def worker(
     code 0 by itself: without its database it ends with 3 or 5, and is to be started again.
     """
     options.set_up_logging(verbose, log_json)
-    settings = config.load(
+    settings = config.load_all(
         *("database_url", "s3_bucket", "batch_size", "stuck_after"),
         database_url=database_url,
         batch_size=batch_size,

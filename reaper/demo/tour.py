@@ -79,7 +79,7 @@ class Tour:
 
     def _app(self, stack: Stack) -> App:
         os.environ.update(environment(stack))
-        return App(config.load("database_url", "redis_url", "s3_bucket"))
+        return App(config.load_all("database_url", "redis_url", "s3_bucket"))
 
     def _settle(self, app: App) -> None:
         store, cache = app.stores[DEFAULT_BACKEND], app.cache
@@ -119,9 +119,7 @@ class Tour:
             while self._in_flight(app)[0]:
                 adopted += watchdog.tick()[1]
                 app.stop.wait(0.2)
-        self._console.print(
-            f"    adopted its {adopted} batches; their objects and cache entries are gone now\n"
-        )
+        self._console.print(f"    its {adopted} batches were adopted and finished\n")
 
     def _in_flight(self, app: App) -> tuple[int, int]:
         with app.connect("demo") as connection:

@@ -30,7 +30,7 @@ class Assassin:
 
 def main() -> None:
     """Drain until killed."""
-    App(config.load("database_url", "s3_bucket"), at=Assassin()).drain(workers=1)
+    App(config.load_all("database_url", "s3_bucket"), at=Assassin()).drain(workers=1)
 
 
 if __name__ == "__main__":

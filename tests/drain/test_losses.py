@@ -1,0 +1,100 @@
+"""The database is lost, content is held, figures are kept: what a drain meets besides Redis and S3."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from reaper.errors import DatabaseError
+from tests.drain.world import World
+
+Populate = Callable[..., None]
+
+END = """
+select count(pg_terminate_backend(pid)) from pg_stat_activity
+ where application_name like 'reaper:%' and datname = current_database() and pid <> pg_backend_pid()
+"""
+
+
+@pytest.mark.timeout(180)
+def test_a_drain_whose_connections_are_cut_again_and_again_comes_to_its_end(
+    world: World, populate: Populate
+) -> None:
+    populate(due=3_000, live=300, contents=2_000)
+    cut, done = 0, threading.Event()
+
+    def cutter() -> None:
+        nonlocal cut
+        with psycopg.connect(world.dsn, autocommit=True) as connection:
+            while not done.is_set():
+                rows = connection.execute("select count(*) from reaper.runs").fetchone()
+                ended = connection.execute(END).fetchone() if rows and rows[0] % 3 == 1 else (0,)
+                cut += ended[0] if ended else 0
+                done.wait(0.2)
+
+    thread = threading.Thread(target=cutter)
+    thread.start()
+    try:
+        world.drain(workers=2, batch_size=50)
+    finally:
+        done.set()
+        thread.join()
+    assert cut > 0
+    world.watchdog()
+    world.drain()
+    world.judge()
+    assert world.value("select sum(rows_deleted) from reaper.runs") == 3_000
+
+
+def test_held_content_keeps_only_its_own_pastes_back(world: World, populate: Populate) -> None:
+    populate(due=300, live=0, contents=300)
+    world.sql("alter function reaper.drop_references(uuid) set lock_timeout = '50ms'")
+    with psycopg.connect(world.dsn) as holder:
+        holder.execute(
+            "select from content where content_hash in"
+            " (select content_hash from pastes order by expires_at limit 5) for update"
+        )
+        world.drain(batch_size=50)
+        assert world.value("select reaper.count_due()") == 5
+    world.drain()
+    world.judge()
+
+
+def test_a_batch_that_cannot_be_finished_keeps_nobody_from_draining_and_is_complained_of(
+    world: World, populate: Populate
+) -> None:
+    populate(due=40, live=0, contents=40)
+    world.sql("call reaper.drain(20, 1)")
+    world.sql(
+        "create function refuse() returns trigger language plpgsql as"
+        " $$ begin raise exception 'no history today'; end $$"
+    )
+    world.sql(
+        "create trigger refuse before insert on reaper.runs for each row"
+        " when (new.worker is not null and new.rows_claimed = 20) execute function refuse()"
+    )
+    with pytest.raises(DatabaseError, match="no history today"):
+        world.drain(batch_size=10)
+    assert world.value("select reaper.count_due()") == 0
+    world.sql("drop trigger refuse on reaper.runs")
+    world.drain()
+    world.judge()
+
+
+def test_the_documented_metrics_are_written(world: World, populate: Populate, tmp_path: Path) -> None:
+    populate(due=30, live=0, contents=30)
+    with world.app() as app:
+        with app.telemetry.written_to(tmp_path / "reaper.prom"):
+            app.drain()
+        written = (tmp_path / "reaper.prom").read_text()
+    documented = Path("docs/operations.md").read_text()
+    assert "reaper_rows_deleted_total 30.0" in written
+    assert "reaper_objects_deleted_total 30.0" in written
+    names = {
+        line.split()[2]
+        for line in written.splitlines()
+        if line.startswith("# TYPE") and "_created" not in line
+    }
+    assert {name for name in names if f"`{name}" not in documented} == set()
