@@ -6,6 +6,7 @@ import urllib.request
 from collections.abc import Callable
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from reaper.crew import Options
 from tests.drain.test_outages import free_port
@@ -168,3 +169,22 @@ def test_a_worker_in_the_middle_of_a_drain_ends_within_its_grace_and_another_goe
     world.worker()
     world.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
     world.judge()
+
+
+def test_the_role_of_a_worker_is_all_that_a_worker_needs(world: Works, populate: Populate) -> None:
+    populate(due=200, live=10, contents=100)
+    world.sql("create role just_a_worker login in role reaper_worker")
+    owners_dsn, world.dsn = world.dsn, make_conninfo(world.dsn, user="just_a_worker")
+    worker = world.worker()
+    world.dsn = owners_dsn
+    try:
+        started(world, "drain")
+        world.sql("update reaper.services set next_run_at = reaper.clock()")
+        world.until("(select bool_and(runs > 0) from reaper.services)")
+        assert terminate(worker) == 0
+        assert world.sql("select name, last_error from reaper.schedule where last_error is not null") == []
+        assert world.jobs("failed") == []
+        world.judge()
+    finally:
+        world.end()
+        world.sql("drop role just_a_worker")
