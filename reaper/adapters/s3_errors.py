@@ -31,7 +31,6 @@ LONGEST_REASON = 200
 
 _NO_CREDENTIALS = (
     NoCredentialsError,
-    ParamValidationError,
     PartialCredentialsError,
     CredentialRetrievalError,
     TokenRetrievalError,
