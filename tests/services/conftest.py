@@ -1,12 +1,15 @@
 """Worlds with workers; each test has its own database and bucket."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from moto.s3.models import s3_backends
 
+from reaper.crew import Crew
 from reaper.embedded import Moto, Valkey
+from reaper.service import Service, Tick, Tools
 from tests.drain.conftest import numbers, populate  # noqa: F401
 from tests.drain.world import ACCOUNT
 from tests.services.world import Works
@@ -32,3 +35,24 @@ def world(dsn: str, valkey: Valkey, moto: Moto, tmp_path: Path) -> Iterator[Work
     works.cache().flushall()
     yield works
     works.end()
+
+
+def service(tick: Callable[[Tools], Tick], name: str = "sample", locked: bool = True) -> Service:
+    return Service(name, "1 hour", tick, "for a test", locked)
+
+
+@pytest.fixture
+def crew(world: Works) -> Iterator[Crew]:
+    with world.crew() as crew:
+        yield crew
+
+
+def planned(world: Works, crew: Crew) -> None:
+    """All services have a next run, and none is due."""
+    crew.tick()
+    world.sql("update reaper.services set next_run_at = reaper.clock() + interval '1 hour'")
+
+
+def result(world: Works, name: str) -> Any:
+    columns = "last_result, last_error, consecutive_failures, skipped, runs"
+    return world.sql(f"select {columns} from reaper.schedule where name = %s", name)[0]

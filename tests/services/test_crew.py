@@ -1,48 +1,22 @@
 """What the jobs do, called from here: ticks, runs, locks, budgets, pauses, throttles, purges."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
 from structlog.testing import capture_logs
 
 from reaper.crew import Crew
-from reaper.errors import BadArgument, ReaperError, ServiceLockLost
-from reaper.service import Service, Tick, Tools
+from reaper.errors import BadArgument, ServiceLockLost
+from reaper.service import Tick, Tools
 from reaper.services import ALL
+from tests.services.conftest import planned, result, service
 from tests.services.world import Works, wait_until
 
 Populate = Callable[..., None]
 LOCK = "pg_try_advisory_lock(1919246704, reaper.service_lock(%s))"
-
-
-def service(tick: Callable[[Tools], Tick], name: str = "sample", locked: bool = True) -> Service:
-    return Service(name, "1 hour", tick, "for a test", locked)
-
-
-def nothing(_: Tools) -> Tick:
-    return Tick()
-
-
-@pytest.fixture
-def crew(world: Works) -> Iterator[Crew]:
-    with world.crew() as crew:
-        yield crew
-
-
-def planned(world: Works, crew: Crew) -> None:
-    """All services have a next run, and none is due."""
-    crew.tick()
-    world.sql("update reaper.services set next_run_at = reaper.clock() + interval '1 hour'")
-
-
-def result(world: Works, name: str) -> Any:
-    columns = "last_result, last_error, consecutive_failures, skipped, runs"
-    return world.sql(f"select {columns} from reaper.schedule where name = %s", name)[0]
 
 
 def test_the_first_tick_plans_every_service_and_starts_none(world: Works, crew: Crew) -> None:
@@ -203,120 +177,6 @@ def test_a_run_with_more_to_do_comes_back_and_waits_once(world: Works) -> None:
 def test_a_service_that_the_release_does_not_know_is_refused(crew: Crew) -> None:
     with pytest.raises(BadArgument, match="knows no service 'nope'"):
         crew.run_service("nope")
-
-
-def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
-    world: Works, populate: Populate, crew: Crew
-) -> None:
-    populate(due=50, live=0, contents=50)
-    replace(crew, budget=0).drain_slot(1)
-    assert world.jobs() == ["drain:1"]
-    assert world.value("select reaper.count_due()") == 50
-    world.forget_jobs()
-    crew.drain_slot(1)
-    assert world.jobs() == []
-    world.judge()
-
-
-def test_a_paused_drain_claims_nothing_and_does_not_come_back(
-    world: Works, populate: Populate, crew: Crew
-) -> None:
-    populate(due=50, live=0, contents=50)
-    world.sql("select reaper.pause('drain', '1 hour', 'moving house')")
-    crew.drain_slot(0)
-    assert world.jobs() == []
-    assert world.value("select reaper.count_due()") == 50
-    world.sql("select reaper.resume('drain')")
-    crew.drain_slot(0)
-    world.judge()
-
-
-def test_a_pause_ends_a_drain_before_its_next_batch(world: Works, populate: Populate) -> None:
-    populate(due=200, live=0, contents=200)
-    with world.app(batch_size=20) as app, app.pulse():
-        crew = app.crew(1)
-        crew.register()
-        app.telemetry.watch(lambda _: world.sql("select reaper.pause('drain', '1 hour', 'enough')"))
-        crew.drain_slot(0)
-        assert 0 < world.value("select reaper.count_due()") < 200
-    assert world.jobs() == []
-    assert world.sql("select * from reaper.in_flight") == []
-
-
-def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: Works) -> None:
-    def tick(_: Tools) -> Tick:
-        raise ReaperError("no bucket today")
-
-    with world.crew([service(tick, "drain", locked=False)]) as crew:
-        for expected in (["drain:0"], ["drain:0"], []):
-            world.forget_jobs()
-            with pytest.raises(ReaperError):
-                crew.drain_slot(0)
-            assert world.jobs() == expected
-
-
-@pytest.fixture
-def sees_sessions(world: Works) -> Iterator[None]:
-    """Whoever owns throttle() may look at other sessions."""
-    world.sql("grant pg_read_all_stats to reaper_owner")
-    yield
-    world.sql("revoke pg_read_all_stats from reaper_owner")
-
-
-@pytest.mark.usefixtures("sees_sessions")
-def test_an_old_snapshot_holds_the_drain_back_says_who_holds_it_and_lets_it_go_on(
-    world: Works, populate: Populate, crew: Crew
-) -> None:
-    populate(due=50, live=0, contents=50)
-    world.sql("update reaper.settings set max_snapshot_age = '1 millisecond'")
-    reason = "(select throttled from reaper.workers)"
-    with psycopg.connect(world.dsn, application_name="a long report") as reporter:
-        reporter.execute("set transaction isolation level repeatable read")
-        reporter.execute("select 1")
-        job = threading.Thread(target=replace(crew, budget=60).drain_slot, args=(0,))
-        job.start()
-        world.until(f"{reason} like '%%a long report%%'")
-        assert world.value("select reaper.count_due()") == 50
-    job.join()
-    world.judge()
-    assert world.value(f"select {reason} is null")
-
-
-def aged_table(world: Works, rows: int) -> None:
-    world.sql("create table public.visits (id bigint primary key, at timestamptz not null)")
-    world.sql("create index visits_at on public.visits (at)")
-    world.sql("grant select, delete, update (at) on public.visits to reaper_owner")
-    world.sql(
-        "insert into public.visits select i, reaper.clock() - interval '1 day' * (i / %s) - interval '1 hour'"
-        "  from generate_series(1, %s) i",
-        rows,
-        rows * 2,
-    )
-    world.sql("select reaper.add_retention_policy('visits', 'public.visits', 'at', '1 day', 10)")
-    world.sql("select reaper.enable_policy('visits')")
-
-
-def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(world: Works, crew: Crew) -> None:
-    aged_table(world, 20)
-    world.sql("delete from visits where id > 20 and id % 20 = 0")
-    old = world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'")
-    planned(world, crew)
-    world.due("policy:visits")
-    crew.tick()
-    assert world.jobs() == ["policy:visits"]
-    came_back = []
-    for _ in range(old // 10 + 1):
-        world.forget_jobs()
-        crew.purge("visits")
-        came_back.append(bool(world.jobs()))
-    assert came_back == [True] * (old // 10) + [False]
-    assert world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'") == 0
-    assert result(world, "policy:visits")[:2] == ({"deleted": old % 10}, None)
-
-
-def test_a_purge_of_a_policy_that_is_gone_does_nothing(world: Works, crew: Crew) -> None:
-    crew.purge("nobody")
-    assert world.jobs() == []
 
 
 def test_what_a_dba_changed_outlives_the_next_worker(world: Works) -> None:
