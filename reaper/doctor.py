@@ -72,6 +72,7 @@ class Doctor:
             "grants": self._grants,
             "tables, settings, rights": Reports(self.connection).diagnoses,
             "old snapshots": self._snapshots,
+            "throttle": self._throttle,
         }.items():
             yield from _guarded(name, check)
 
@@ -129,6 +130,16 @@ class Doctor:
                 )
             ]
         return [ok("grants", "as declared")]
+
+    def _throttle(self) -> list[Diagnosis]:
+        with translated():
+            row = self.connection.execute(
+                "select pg_has_role('reaper_owner', 'pg_read_all_stats', 'USAGE')"
+            ).fetchone()
+        if row and row[0]:
+            return [ok("throttle", "sees replicas and snapshots")]
+        fix = "grant pg_read_all_stats to reaper_owner"
+        return [warn("throttle", "blind: drains do not wait for replicas that are behind", fix)]
 
     def _snapshots(self) -> list[Diagnosis]:
         name = "old snapshots"

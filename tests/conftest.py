@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import psycopg
 import pytest
+import structlog
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
@@ -21,6 +22,13 @@ class Connect(Protocol):
     """Opens one more connection to the test's database; it is closed after the test."""
 
     def __call__(self, **options: Any) -> psycopg.Connection[Any]: ...
+
+
+@pytest.fixture(autouse=True)
+def fresh_logging() -> Iterator[None]:
+    """Whoever configured logging bound it to a stream that ends with the test."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

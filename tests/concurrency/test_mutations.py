@@ -56,7 +56,7 @@ def test_a_weaker_lock_on_content_ends_in_a_deadlock_with_an_insert(stage: Stage
     """The drop no longer waits for the new paste's transaction, and meets it when it deletes the content."""
     writer = Actor(begin(INSERT), ADD, "commit")
     assert not against_drop(stage, writer, "new").deadlocks
-    without(stage, "expiry/release_rows", LOCK, WEAKER)
+    without(stage, "expiry/lock_contents", LOCK, WEAKER)
     assert against_drop(stage, writer, "new").deadlocks
 
 
@@ -80,7 +80,7 @@ def test_a_weaker_lock_on_content_decides_before_an_insert_is_seen(
         )
 
     assert not look()
-    without(stage, "expiry/release_rows", LOCK, WEAKER)
+    without(stage, "expiry/lock_contents", LOCK, WEAKER)
     assert harm in look()
 
 
@@ -141,8 +141,8 @@ def test_deciding_before_the_locks_leaves_content_that_nobody_needs(stage: Stage
     assert not problems(interleave(stage, world, actors))
     without(
         stage,
-        "expiry/release_rows",
-        f"perform from public.content c where c.content_hash = any (v_hashes) {LOCK};",
+        "expiry/lock_contents",
+        f"perform from public.content c where c.content_hash = any (p_hashes) {LOCK};",
     )
     assert problems(interleave(stage, world, actors))
 
