@@ -54,7 +54,7 @@ def test_with_three_workers_what_is_due_runs_once(world: Works) -> None:
 def test_three_workers_share_a_drain_and_go_on_when_each_is_killed_in_turn(
     world: Works, populate: Populate
 ) -> None:
-    populate(due=30_000, live=100, contents=5_000)
+    populate(due=100_000, live=100, contents=5_000)
     world.sql("update reaper.settings set drain_slots = 3")
     world.sql("update reaper.settings set worker_silence = '5 seconds'")
     workers = [world.worker("--batch-size", "100", "--slots", "1") for _ in range(3)]
