@@ -16,8 +16,6 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from reaper import config
-from reaper.adapters.redis import RedisCache
-from reaper.adapters.s3 import S3Store
 from reaper.app import DEFAULT_BACKEND, App
 from reaper.cli.progress import watch_drain
 from reaper.demo import town
@@ -83,8 +81,8 @@ class Tour:
 
     def _settle(self, app: App) -> None:
         store, cache = app.stores[DEFAULT_BACKEND], app.cache
-        assert isinstance(store, S3Store)
-        assert isinstance(cache, RedisCache)
+        assert isinstance(store, town.Shelf)
+        assert isinstance(cache, town.Memory)
         store.create_bucket()
         with app.connect("demo") as connection:
             # A dead worker is noticed after five seconds here, not after a minute: nobody waits in a demo.

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import random
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-from reaper.adapters.redis import RedisCache
-from reaper.adapters.s3 import S3Store
 from reaper.db import Connection
 
 CONTENTS = 1_000
@@ -18,6 +17,25 @@ PASTES = 4_000
 EXPIRED, FOR_EVER = 0.6, 0.1
 CACHED = 0.25
 UPLOADS_AT_ONCE = 8
+
+
+@runtime_checkable
+class Shelf(Protocol):
+    """A bucket that can be made and filled."""
+
+    def create_bucket(self) -> None:
+        """Make the bucket itself."""
+
+    def put(self, key: str, data: bytes) -> None:
+        """Store an object."""
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """A cache that can be filled."""
+
+    def remember(self, entries: Mapping[str, bytes]) -> None:
+        """Write entries."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +66,7 @@ def invent(seed: int = 7) -> tuple[list[Content], list[Paste]]:
     return contents, [Paste(f"p{number:05d}", c, _lifetime(chance)) for number, c in enumerate(chosen)]
 
 
-def settle(connection: Connection, store: S3Store, cache: RedisCache, seed: int = 7) -> list[Paste]:
+def settle(connection: Connection, store: Shelf, cache: Memory, seed: int = 7) -> list[Paste]:
     """Upload, insert and cache them, in the order that every writer keeps: the object before its row."""
     contents, pastes = invent(seed)
     with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
