@@ -138,7 +138,10 @@ SELECT = {
     "settings": {"ops", "ro"},
     "stuck": READING,
 }
-TUNED_BY_OPS = ("blocked_retry", "drain_slots", "max_replica_lag", "max_snapshot_age", "worker_silence")
+TUNED_BY_OPS = (
+    *("blocked_retry", "circuit_failures", "circuit_pause", "drain_slots", "intent_min_age", "keep_codes"),
+    *("max_replica_lag", "max_snapshot_age", "pending_action", "worker_silence"),
+)
 UPDATE = {("settings", name): {"ops"} for name in TUNED_BY_OPS}
 
 # A sequence that belongs to an identity column is described by its column.
