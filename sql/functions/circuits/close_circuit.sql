@@ -1,0 +1,14 @@
+-- close_circuit: the backend is well. What went wrong before counts no longer; the last error stays, for who asks what happened.
+create or replace function reaper.close_circuit(p_backend text, p_now timestamptz)
+    returns void
+    language sql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    update reaper.circuits c
+       set state = 'closed', failures = 0, trips = 0, retry_at = null, probe = null, probe_started_at = null,
+           changed_at = case when c.state = 'closed' then c.changed_at else p_now end
+     where c.backend = p_backend;
+$$;
+comment on function reaper.close_circuit(text, timestamptz) is
+    'Internal to report_success and finish_probe: closes the circuit and forgets its failures.';
+revoke all on function reaper.close_circuit(text, timestamptz) from public;

@@ -1,0 +1,31 @@
+-- finish_probe: how the probe ended. Only with its token: one that was thought lost, and answers after all, must not close a
+-- circuit that somebody else has probed since, nor open one that works again.
+create or replace function reaper.finish_probe(p_backend text, p_probe uuid, p_error text default null)
+    returns boolean
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set lock_timeout = '2s'
+as $$
+declare
+    v_now timestamptz := reaper.clock();
+begin
+    perform from reaper.circuits c where c.backend = p_backend and c.probe = p_probe for no key update;
+    if not found then
+        return false;
+    end if;
+    if p_error is null then
+        perform reaper.close_circuit(p_backend, v_now);
+    else
+        update reaper.circuits c
+           set state = 'open', trips = c.trips + 1, probe = null, probe_started_at = null, changed_at = v_now,
+               last_error = left(p_error, 1000),
+               retry_at = v_now + reaper.circuit_pause(c.trips)
+         where c.backend = p_backend;
+    end if;
+    return true;
+end;
+$$;
+comment on function reaper.finish_probe(text, uuid, text) is
+    'Settles a probe: without an error the circuit closes, with one it stays open for twice as long. False, and nothing changes, when the token is no longer the probe''s.';
+revoke all on function reaper.finish_probe(text, uuid, text) from public;
+grant execute on function reaper.finish_probe(text, uuid, text) to reaper_worker, reaper_ops;
