@@ -3,12 +3,13 @@
 -- locks: none on existing tables
 -- depends: 0016.services
 create table if not exists reaper.backend_list (
-    name           text collate "C" not null primary key constraint backend_list_name_check
-                                    check (name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'),
-    quota          bigint      constraint backend_list_quota_check check (quota >= 0),
-    state          text        not null default 'active' constraint backend_list_state_check
-                               check (state in ('active', 'readonly')),
-    registered_at  timestamptz not null default now()
+    name              text collate "C" not null primary key constraint backend_list_name_check
+                                       check (name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'),
+    quota             bigint      constraint backend_list_quota_check check (quota >= 0),
+    configured_quota  bigint,
+    state             text        not null default 'active' constraint backend_list_state_check
+                                  check (state in ('active', 'readonly')),
+    registered_at     timestamptz not null default now()
 ) with (fillfactor = 50);
 insert into reaper.backend_list (name) values ('default') on conflict do nothing;
 
@@ -39,10 +40,10 @@ create table if not exists reaper.object_locations (
 
 create table if not exists reaper.byte_deltas (
     delta_id        bigint  generated always as identity primary key,
-    backend         text    collate "C" not null,
-    used_bytes      bigint  not null default 0,
-    orphan_bytes    bigint  not null default 0,
-    reserved_bytes  bigint  not null default 0
+    backend         text collate "C" not null,
+    used_bytes      numeric not null default 0,
+    orphan_bytes    numeric not null default 0,
+    reserved_bytes  numeric not null default 0
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create index if not exists byte_deltas_backend on reaper.byte_deltas (backend) include (used_bytes, orphan_bytes, reserved_bytes);
 
@@ -68,6 +69,7 @@ select o.backend, sum(coalesce(o.size_bytes, 0))
 comment on table reaper.backend_list is 'Every place where objects lie: one bucket each. Read it through the view reaper.backends; change it with register_backend(), set_quota() and set_backend_state().';
 comment on column reaper.backend_list.name is 'As in reaper.toml; the one that comes from REAPER_S3_BUCKET is called default.';
 comment on column reaper.backend_list.quota is 'How many bytes may lie there, orphans and reservations included; null = as many as come.';
+comment on column reaper.backend_list.configured_quota is 'What the configuration says; where quota differs, somebody changed it with set_quota().';
 comment on column reaper.backend_list.state is 'active: new objects go there. readonly: what lies there is read and deleted, nothing new comes.';
 comment on column reaper.backend_list.registered_at is 'When it was first seen.';
 comment on table reaper.circuits is 'Which backends answer, as all processes together found out; no row = never any trouble. Kept apart from backend_list, so that a sick backend makes no writer wait.';

@@ -14,6 +14,7 @@ READING = {"worker", "ops", "ro"}
 
 # Who may call what. A function that is not named here, or a grant too many, fails the test.
 EXECUTE = {
+    "add_bytes": NOBODY,
     "add_retention_policy": {"ops"},
     "adopt_batch": DOING,
     "begin_probe": DOING,
@@ -52,6 +53,7 @@ EXECUTE = {
     "finish_invalidations": DOING,
     "finish_probe": DOING,
     "finish_run": DOING,
+    "fold_accounts": DOING,
     "forget_unblocked": NOBODY,
     "give_back": DOING,
     "heartbeat": DOING,
@@ -86,6 +88,7 @@ EXECUTE = {
     "record_purge": NOBODY,
     "refuse_policy": NOBODY,
     "refuse_retired_key": NOBODY,
+    "register_backend": DOING,
     "register_service": DOING,
     "release_or_block": NOBODY,
     "release_rows": NOBODY,
@@ -94,13 +97,16 @@ EXECUTE = {
     "repair_counts": DOING,
     "report_failure": {*DOING, "app"},
     "report_success": {*DOING, "app"},
+    "require_backend": NOBODY,
     "require_failures_of_batch": NOBODY,
     "require_lease": NOBODY,
     "require_limit": NOBODY,
     "require_report": NOBODY,
     "require_policy": NOBODY,
     "require_policy_arguments": NOBODY,
+    "require_quota": NOBODY,
     "require_read_committed": NOBODY,
+    "require_reason": NOBODY,
     "require_service": NOBODY,
     "require_worker": NOBODY,
     "reschedule": {"ops"},
@@ -119,6 +125,8 @@ EXECUTE = {
     "right_problems": NOBODY,
     "run_now": {"ops"},
     "service_lock": DOING,
+    "set_backend_state": {"ops"},
+    "set_quota": {"ops"},
     "skip_run": DOING,
     "stuck_reason": READING,
     "sync_policies": NOBODY,
@@ -132,6 +140,7 @@ EXECUTE = {
 
 # Who may SELECT from what. Nobody may write but to the columns below; all other tables are the owner's alone.
 SELECT = {
+    "backends": READING,
     "backlog": READING,
     "blocked_rows": READING,
     "dlq": READING,

@@ -1,0 +1,23 @@
+-- set_backend_state: whether new objects go to a backend. What lies there is read and deleted in either state.
+create or replace function reaper.set_backend_state(p_name text, p_state text, p_reason text)
+    returns void
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+declare
+    v_before reaper.backend_list := reaper.require_backend(p_name);
+begin
+    perform reaper.require_reason(p_reason);
+    if p_state is null or p_state not in ('active', 'readonly') then
+        raise exception sqlstate 'RP005' using
+            message = format('a backend cannot be %s', coalesce(quote_literal(p_state), 'null')),
+            hint    = 'active: new objects go there. readonly: what lies there is read and deleted, nothing new comes.';
+    end if;
+    update reaper.backend_list b set state = p_state where b.name = p_name;
+    perform reaper.record_audit('set_backend_state', p_name, p_reason, format('from %s to %s', v_before.state, p_state));
+end;
+$$;
+comment on function reaper.set_backend_state(text, text, text) is
+    'Makes a backend active (new objects go there) or readonly (nothing new comes; reads and deletions go on); says why. Audited.';
+revoke all on function reaper.set_backend_state(text, text, text) from public;
+grant execute on function reaper.set_backend_state(text, text, text) to reaper_ops;

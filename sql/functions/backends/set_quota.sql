@@ -1,0 +1,20 @@
+-- set_quota: how many bytes may lie on a backend. Less than lie there already is allowed: nothing new comes until it fits again.
+create or replace function reaper.set_quota(p_name text, p_quota bigint, p_reason text)
+    returns void
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+declare
+    v_before reaper.backend_list := reaper.require_backend(p_name);
+begin
+    perform reaper.require_quota(p_quota);
+    perform reaper.require_reason(p_reason);
+    update reaper.backend_list b set quota = p_quota where b.name = p_name;
+    perform reaper.record_audit('set_quota', p_name, p_reason,
+                                format('from %s to %s', coalesce(v_before.quota::text, 'no quota'), coalesce(p_quota::text, 'no quota')));
+end;
+$$;
+comment on function reaper.set_quota(text, bigint, text) is
+    'Limits the bytes on a backend, orphans and reservations included, or with null lifts the limit; says why. Audited; the configuration no longer decides it.';
+revoke all on function reaper.set_quota(text, bigint, text) from public;
+grant execute on function reaper.set_quota(text, bigint, text) to reaper_ops;
