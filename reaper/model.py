@@ -85,10 +85,14 @@ class Owed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why an object was not deleted, and whether trying again can help."""
+    """Why an object was not deleted, and whether trying again can help.
+
+    An outage says nothing about the object: its backend was away, throttled or not asked at all.
+    """
 
     error: str
     permanent: bool = False
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,14 @@ class StoredObject:
 
     key: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDigest:
+    """What an object is, found by reading it; the SHA-256 in hexadecimal digits."""
+
+    size: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)

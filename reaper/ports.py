@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
-from reaper.model import Failed, StoredObject
+from reaper.model import Failed, StoredDigest, StoredObject
 
 
 class ObjectStore(Protocol):
-    """One bucket. Every method has a deadline; none raises for a single key."""
+    """One bucket; raises Unreachable where the store is away, another ReaperError where it refuses."""
 
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
-        """Delete any number of keys; return those not known to be gone. An absent key is a success."""
+        """Delete any number of keys; return those not known to be gone. An absent key is a success.
+
+        Raises nothing: each key has its own failure.
+        """
 
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""
 
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
         """Those of these keys that are there now."""
+
+    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+        """Store these bytes, read from where the body stands; when it returns they are there."""
+
+    def get(self, key: str) -> bytes | None:
+        """The object's bytes; None only where the store says that there is no such object."""
+
+    def digest(self, key: str) -> StoredDigest | None:
+        """Read the object and say what it is; None only where the store says that there is none."""
 
     def probe(self) -> None:
         """Write an object, find it, delete it; raise ReaperError where that does not work."""

@@ -1,21 +1,27 @@
-"""A bucket as reaper sees it: delete, list, check."""
+"""A bucket as reaper sees it: put, get, delete, list, check."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO
 
 from reaper.adapters import s3_errors
+from reaper.adapters.admission import AdmissionGate
 from reaper.adapters.s3_bucket import Bucket, S3Options
 from reaper.adapters.s3_sweep import Sweep
 from reaper.errors import ReaperError
-from reaper.model import Failed, StoredObject
+from reaper.model import Failed, StoredDigest, StoredObject
 
 __all__ = ["S3Options", "S3Store"]
 
 DEFAULTS = S3Options()
+READ_SIZE = 1 << 20
+PROBE = b"reaper doctor --probe"
 _NEEDED = "Give the credentials s3:ListBucket and s3:DeleteObject, with versions also s3:DeleteObjectVersion."
 _CONSISTENT = "S3 lists what it stores at once; with this store verify may see ghosts."
 
@@ -29,12 +35,13 @@ class S3Store:
         endpoint_url: str | None = None,
         options: S3Options = DEFAULTS,
         clock: Callable[[], float] = time.monotonic,
+        gate: AdmissionGate | None = None,
     ) -> None:
         self.bucket = bucket
         self._endpoint_url = endpoint_url
         self._options = options
         self._clock = clock
-        self._requests = Bucket(bucket, endpoint_url, options)
+        self._requests = Bucket(bucket, endpoint_url, options, gate or AdmissionGate())
 
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
         """Delete any number of keys with all their versions; return those that are not known to be gone."""
@@ -64,10 +71,26 @@ class S3Store:
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }
 
-    def put(self, key: str, data: bytes) -> None:
-        """Store an object; raise ReaperError where that does not work."""
+    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+        """Store these bytes, read from where the body stands; when it returns they are there."""
         try:
-            self._requests.put(key, data)
+            self._requests.put(key, io.BytesIO(body) if isinstance(body, bytes) else body, size)
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
+    def get(self, key: str) -> bytes | None:
+        """The object's bytes; None only where the store says that there is no such object."""
+        try:
+            with self._requests.reading(key) as body:
+                return None if body is None else body.read()
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
+    def digest(self, key: str) -> StoredDigest | None:
+        """Read the object and say what it is; None only where the store says that there is none."""
+        try:
+            with self._requests.reading(key) as body:
+                return None if body is None else _digest(iter(lambda: body.read(READ_SIZE), b""))
         except s3_errors.REQUEST_ERRORS as error:
             raise self._explain(error) from None
 
@@ -81,7 +104,7 @@ class S3Store:
     def probe(self) -> None:
         """Write an object, find it, delete it; raise ReaperError where that does not work."""
         key = f"reaper-probe/{secrets.token_hex(16)}"
-        self.put(key, b"reaper doctor --probe")
+        self.put(key, PROBE, len(PROBE))
         found = self.find([key])
         if failed := self.delete([key]):
             raise ReaperError(f"{key} was written and cannot be deleted: {failed[key].error}", _NEEDED)
@@ -124,3 +147,11 @@ class S3Store:
     def __repr__(self) -> str:
         where = s3_errors.without_login(self._endpoint_url) if self._endpoint_url else "AWS"
         return f"S3Store({self.bucket!r} at {where})"
+
+
+def _digest(chunks: Iterable[bytes]) -> StoredDigest:
+    size, sha256 = 0, hashlib.sha256()
+    for chunk in chunks:
+        size += len(chunk)
+        sha256.update(chunk)
+    return StoredDigest(size, sha256.hexdigest())

@@ -5,20 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from reaper.adapters import s3_errors
+from reaper.adapters.admission import AdmissionGate
 from reaper.adapters.s3_errors import Kind
 from reaper.errors import ConfigError
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSRequest
+    from botocore.response import StreamingBody
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import (
         DeleteObjectsOutputTypeDef,
@@ -26,8 +29,11 @@ if TYPE_CHECKING:
         PaginatorConfigTypeDef,
     )
 
+P = TypeVar("P")
+
 # What they log at DEBUG has session tokens and signed headers in it.
 TALKATIVE = ("boto3", "botocore", "s3transfer", "urllib3")
+BINARY = "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +63,37 @@ class Entry(NamedTuple):
 
 
 class Bucket:
-    """The requests, and what was learnt about the store; several threads may share it."""
+    """The requests, and what was learnt about the store; several threads may share it.
 
-    def __init__(self, name: str, endpoint_url: str | None, options: S3Options) -> None:
+    Every request holds a slot of the gate until its answer is read; no two are made within one slot.
+    """
+
+    def __init__(self, name: str, endpoint_url: str | None, options: S3Options, gate: AdmissionGate) -> None:
         self.name = name
+        self._gate = gate
         self.single_deletes = options.single_deletes
         self.content_md5 = options.content_md5
         self._paging: PaginatorConfigTypeDef = {"PageSize": options.page_size}
         self._versioned: bool | None = None
         self.note: str | None = None
-        self._client = _client(endpoint_url, options)
+        self._client = _client(endpoint_url, options, gate.limit)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
 
     def delete_together(self, entries: Sequence[Entry]) -> DeleteObjectsOutputTypeDef:
         """Ask for up to 1000 entries at once; the reply names each."""
-        return self._client.delete_objects(
-            Bucket=self.name, Delete={"Objects": [_identifier(entry) for entry in entries], "Quiet": False}
-        )
+        with self._gate:
+            return self._client.delete_objects(
+                Bucket=self.name,
+                Delete={"Objects": [_identifier(entry) for entry in entries], "Quiet": False},
+            )
 
     def delete_one(self, entry: Entry) -> bool:
         """Ask for a single entry; whether that left a delete marker behind."""
-        if entry.version:
-            reply = self._client.delete_object(Bucket=self.name, Key=entry.key, VersionId=entry.version)
-        else:
-            reply = self._client.delete_object(Bucket=self.name, Key=entry.key)
+        with self._gate:
+            if entry.version:
+                reply = self._client.delete_object(Bucket=self.name, Key=entry.key, VersionId=entry.version)
+            else:
+                reply = self._client.delete_object(Bucket=self.name, Key=entry.key)
         return bool(reply.get("DeleteMarker"))
 
     def versions_of(self, key: str) -> list[Entry]:
@@ -89,7 +102,7 @@ class Bucket:
         pages = self._client.get_paginator("list_object_versions").paginate(
             Bucket=self.name, Prefix=key, PaginationConfig=self._paging
         )
-        for page in pages:
+        for page in self._one_by_one(pages):
             versions = [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]
             found += [Entry(key, v.get("VersionId", "null")) for v in versions if v["Key"] == key]
             # The key itself comes before all others that begin with it.
@@ -102,26 +115,46 @@ class Bucket:
         pages = self._client.get_paginator("list_objects_v2").paginate(
             Bucket=self.name, StartAfter=after, PaginationConfig=self._paging
         )
-        for page in pages:
+        for page in self._one_by_one(pages):
             yield page.get("Contents", ())
 
     def find(self, key: str) -> int | None:
         """The size of exactly this object, or None; listed, because HEAD needs the right to read."""
-        page = self._client.list_objects_v2(Bucket=self.name, Prefix=key, MaxKeys=1)
+        with self._gate:
+            page = self._client.list_objects_v2(Bucket=self.name, Prefix=key, MaxKeys=1)
         # The key itself comes before all others that begin with it.
         return next((found["Size"] for found in page.get("Contents", ()) if found["Key"] == key), None)
 
-    def put(self, key: str, body: bytes) -> None:
+    def put(self, key: str, body: BinaryIO, size: int) -> None:
         """Write an object."""
-        self._client.put_object(Bucket=self.name, Key=key, Body=body)
+        with self._gate:
+            self._client.put_object(
+                Bucket=self.name, Key=key, Body=body, ContentLength=size, ContentType=BINARY
+            )
+
+    @contextmanager
+    def reading(self, key: str) -> Iterator[StreamingBody | None]:
+        """The object's bytes as they arrive, or None if the store says that there is no such object."""
+        with self._gate:
+            try:
+                body = self._client.get_object(Bucket=self.name, Key=key)["Body"]
+            except ClientError as error:
+                if not s3_errors.says_absent(error):
+                    raise
+                yield None
+            else:
+                with closing(body):
+                    yield body
 
     def create(self) -> None:
         """Make the bucket."""
-        self._client.create_bucket(Bucket=self.name)
+        with self._gate:
+            self._client.create_bucket(Bucket=self.name)
 
     def look(self) -> None:
         """Ask for one key; unlike HEAD, a refusal then says why."""
-        self._client.list_objects_v2(Bucket=self.name, MaxKeys=1)
+        with self._gate:
+            self._client.list_objects_v2(Bucket=self.name, MaxKeys=1)
 
     def is_versioned(self) -> bool:
         """Whether a plain delete would only hide the bytes; asked until the store has answered once."""
@@ -144,7 +177,8 @@ class Bucket:
 
     def _ask_versioning(self) -> bool:
         try:
-            return "Status" in self._client.get_bucket_versioning(Bucket=self.name)
+            with self._gate:
+                return "Status" in self._client.get_bucket_versioning(Bucket=self.name)
         except ClientError as error:
             trouble = s3_errors.of_key(error)
             if trouble.kind is not Kind.FOR_GOOD:
@@ -152,6 +186,16 @@ class Bucket:
             # Harmless if wrong: the first delete marker in a reply tells the truth.
             self.note = f"versioning could not be read ({trouble.reason}); taken for unversioned"
             return False
+
+    def _one_by_one(self, pages: Iterable[P]) -> Iterator[P]:
+        """A slot for each page's request, none while the caller looks at the page."""
+        coming = iter(pages)
+        while True:
+            with self._gate:
+                page = next(coming, None)
+            if page is None:
+                return
+            yield page
 
     def _add_md5(self, request: AWSRequest, **_: object) -> None:
         """Replace the CRC32, which older stores refuse, by what they ask for."""
@@ -173,7 +217,7 @@ def _identifier(entry: Entry) -> ObjectIdentifierTypeDef:
     return {"Key": entry.key, "VersionId": entry.version} if entry.version else {"Key": entry.key}
 
 
-def _client(endpoint_url: str | None, options: S3Options) -> S3Client:
+def _client(endpoint_url: str | None, options: S3Options, at_once: int) -> S3Client:
     for name in TALKATIVE:
         logger = logging.getLogger(name)
         logger.setLevel(max(logger.level, logging.WARNING))
@@ -181,7 +225,7 @@ def _client(endpoint_url: str | None, options: S3Options) -> S3Client:
         connect_timeout=options.connect_timeout,
         read_timeout=options.read_timeout,
         retries={"mode": "standard", "total_max_attempts": options.attempts},
-        max_pool_connections=max(options.max_pool_connections, options.threads),
+        max_pool_connections=max(options.max_pool_connections, at_once),
         # A third of what 1000 keys cost us, and what a key may be is for the store to say.
         parameter_validation=False,
         s3={"addressing_style": "path"} if endpoint_url else None,

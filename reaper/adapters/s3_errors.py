@@ -123,6 +123,11 @@ def in_reply(code: str, message: str) -> Trouble:
     return Trouble(Kind.FOR_GOOD if code in _FOR_GOOD else Kind.LATER, _short(code, message))
 
 
+def says_absent(error: ClientError) -> bool:
+    """Whether the store itself says that there is no such object; any other 404 may come from a proxy."""
+    return _code(error) in ("NoSuchKey", "NoSuchVersion")
+
+
 def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperError:
     """The error for the person who set the store up, with what to do."""
     where = without_login(endpoint_url) if endpoint_url else "AWS"

@@ -26,7 +26,7 @@ class Shelf(Protocol):
     def create_bucket(self) -> None:
         """Make the bucket itself."""
 
-    def put(self, key: str, data: bytes) -> None:
+    def put(self, key: str, body: bytes, size: int) -> None:
         """Store an object."""
 
 
@@ -70,7 +70,7 @@ def settle(connection: Connection, store: Shelf, cache: Memory, seed: int = 7) -
     """Upload, insert and cache them, in the order that every writer keeps: the object before its row."""
     contents, pastes = invent(seed)
     with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
-        list(pool.map(lambda c: store.put(c.key, c.data), contents))
+        list(pool.map(lambda c: store.put(c.key, c.data, len(c.data)), contents))
     with connection.transaction(), connection.cursor() as cursor:
         refs = {c.sha256: 0 for c in contents}
         for paste in pastes:
