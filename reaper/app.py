@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from reaper import db
 from reaper.adapters.nothing import NoCache, NoLock
+from reaper.backends import DEFAULT_BACKEND, Backend
 from reaper.config import Settings
 from reaper.crew import Crew, Lanes, Options
 from reaper.errors import ConfigError
@@ -36,8 +37,7 @@ from reaper.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from reaper.adapters.redis_link import RedisLink
-
-DEFAULT_BACKEND = "default"
+    from reaper.adapters.s3 import S3Options
 
 
 @dataclass
@@ -92,16 +92,12 @@ class App:
     @cached_property
     def stores(self) -> dict[str, ObjectStore]:
         """The backends by name."""
-        from reaper.adapters.s3 import S3Options, S3Store
+        from reaper.adapters.s3 import S3Store
 
-        if self.settings.s3_bucket is None:
+        backends = self.settings.backends
+        if not backends:
             raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
-        options = S3Options(
-            read_timeout=self.settings.s3_read_timeout.total_seconds(),
-            content_md5=self.settings.s3_content_md5,
-            single_deletes=self.settings.s3_single_deletes,
-        )
-        return {DEFAULT_BACKEND: S3Store(self.settings.s3_bucket, self.settings.s3_endpoint_url, options)}
+        return {name: S3Store(b.bucket, b.endpoint_url, self._options(b)) for name, b in backends.items()}
 
     @cached_property
     def cache(self) -> Cache:
@@ -214,6 +210,17 @@ class App:
         from reaper.adapters.redis_link import RedisLink
 
         return RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry)
+
+    def _options(self, backend: Backend) -> S3Options:
+        from reaper.adapters.s3 import S3Options
+
+        return S3Options(
+            read_timeout=self.settings.s3_read_timeout.total_seconds(),
+            content_md5=backend.content_md5,
+            single_deletes=backend.single_deletes,
+            profile=backend.profile,
+            login=backend.login(self.settings.variables),
+        )
 
     def _identity(self) -> str:
         with self.connect("check") as connection:

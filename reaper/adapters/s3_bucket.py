@@ -7,7 +7,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import boto3
@@ -53,6 +53,8 @@ class S3Options:
     # For stores without DeleteObjects; turned on by itself where the store says that it has none.
     single_deletes: bool = False
     profile: str | None = None
+    # Access key and secret key; without them, and without a profile, they come the usual AWS way.
+    login: tuple[str, str] | None = field(default=None, repr=False)
 
 
 class Entry(NamedTuple):
@@ -232,7 +234,8 @@ def _client(endpoint_url: str | None, options: S3Options, at_once: int) -> S3Cli
     )
     try:
         # A session of its own: the default one is not made for threads and remembers old credentials.
-        session = boto3.session.Session(profile_name=options.profile)
+        access_key, secret_key = options.login or (None, None)
+        session = boto3.session.Session(access_key, secret_key, profile_name=options.profile)
         region = session.region_name or ("us-east-1" if endpoint_url else None)
         return session.client("s3", endpoint_url=endpoint_url, region_name=region, config=config)
     except (BotoCoreError, ValueError) as error:

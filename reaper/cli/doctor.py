@@ -43,8 +43,12 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
 def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
     with app.connect("doctor") as connection:
         yield from Doctor.of_release(connection).examine()
-    if app.settings.s3_bucket is None:
-        yield warn("bucket", "none is configured here", "A drain needs one: set REAPER_S3_BUCKET.")
+    if not app.settings.backends:
+        yield warn(
+            "bucket",
+            "none is configured here",
+            "A drain needs one: set REAPER_S3_BUCKET, or write reaper.toml.",
+        )
     else:
         for name, store in app.stores.items():
             yield from examine_store(name, store, probe)

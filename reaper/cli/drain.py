@@ -56,7 +56,7 @@ def drain(
         plan(batch_size, as_json, database_url)
         return
     settings = config.load_all(
-        "database_url", "s3_bucket", "batch_size", database_url=database_url, batch_size=batch_size
+        "database_url", "backends", "batch_size", database_url=database_url, batch_size=batch_size
     )
     began = time.monotonic()
     with App(settings) as app:
@@ -79,7 +79,7 @@ def watchdog(
     Looks every 15 seconds. A worker counts as dead after a minute without heartbeat, a claim after two hours.
     """
     options.set_up_logging(verbose, log_json)
-    settings = config.load_all("database_url", "s3_bucket", "stuck_after", database_url=database_url)
+    settings = config.load_all("database_url", "backends", "stuck_after", database_url=database_url)
     with App(settings) as app, app.telemetry.written_to(metrics_file):
         app.check()
         options.stop_on_signals(app.stop)

@@ -57,7 +57,7 @@ def verify(
     deletes them. Exit code 0 when all agree, 1 when something was found.
     """
     options.set_up_logging(verbose=False, log_json=False)
-    settings = config.load_all("database_url", "s3_bucket", database_url=database_url)
+    settings = config.load_all("database_url", "backends", database_url=database_url)
     with App(settings) as app, _watched(hidden=as_json) as watch:
         app.check()
         report = app.verify(repair, watch)

@@ -71,7 +71,7 @@ def worker(
     """
     options.set_up_logging(verbose, log_json)
     settings = config.load_all(
-        *("database_url", "s3_bucket", "batch_size", "stuck_after"),
+        *("database_url", "backends", "batch_size", "stuck_after"),
         database_url=database_url,
         batch_size=batch_size,
     )

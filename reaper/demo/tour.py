@@ -16,7 +16,8 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from reaper import config
-from reaper.app import DEFAULT_BACKEND, App
+from reaper.app import App
+from reaper.backends import DEFAULT_BACKEND
 from reaper.cli.progress import watch_drain
 from reaper.demo import town
 from reaper.embedded import Stack

@@ -1,0 +1,211 @@
+"""reaper.toml: several backends, and plain words for all that is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reaper import config
+from reaper.app import App
+from reaper.backends import parse_size
+from reaper.errors import ConfigError
+
+Write = Callable[[str], Path]
+TWO = """
+[backends.default]
+bucket = "pastes"
+quota = "500 GB"
+
+[backends.cold]
+bucket = "pastes-cold"
+endpoint_url = "https://s3.example.org"
+access_key_env = "COLD_ACCESS_KEY"
+secret_key_env = "COLD_SECRET_KEY"
+content_md5 = true
+single_deletes = true
+"""
+
+
+@pytest.fixture
+def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
+    """Writes reaper.toml where the process stands."""
+    monkeypatch.chdir(tmp_path)
+    for name in config.Settings.model_fields:
+        monkeypatch.delenv(config.PREFIX + name.upper(), raising=False)
+    monkeypatch.setenv("COLD_ACCESS_KEY", "the access key")
+    monkeypatch.setenv("COLD_SECRET_KEY", "the secret key")
+
+    def to_file(text: str) -> Path:
+        path = tmp_path / "reaper.toml"
+        path.write_text(text)
+        return path
+
+    return to_file
+
+
+def complaint(*needed: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        config.load_all(*needed)
+    return caught.value.message
+
+
+def test_backends_are_the_tables_of_the_file(write: Write) -> None:
+    write(TWO)
+    backends = config.load("backends").backends
+    assert list(backends) == ["default", "cold"]
+    assert (backends["default"].bucket, backends["default"].quota) == ("pastes", 500 * 1000**3)
+    assert (backends["cold"].endpoint_url, backends["cold"].quota) == ("https://s3.example.org", None)
+    assert (backends["cold"].content_md5, backends["cold"].single_deletes) == (True, True)
+
+
+def test_the_file_may_lie_elsewhere_and_must_be_there_then(
+    write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("REAPER_CONFIG", str(write(TWO).rename(tmp_path / "elsewhere.toml")))
+    assert len(config.load_all("backends").backends) == 2
+    monkeypatch.setenv("REAPER_CONFIG", "nowhere.toml")
+    assert "nowhere.toml cannot be read: No such file" in complaint()
+
+
+def test_without_a_file_there_is_the_one_of_the_variables(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert complaint("backends") == "REAPER_S3_BUCKET is not set"
+    monkeypatch.setenv("REAPER_S3_BUCKET", "pastes")
+    monkeypatch.setenv("REAPER_S3_CONTENT_MD5", "true")
+    write("# nothing in it")
+    backends = config.load_all("backends").backends
+    assert list(backends) == ["default"]
+    assert (backends["default"].bucket, backends["default"].content_md5) == ("pastes", True)
+
+
+@pytest.mark.parametrize("name", ["REAPER_S3_BUCKET", "REAPER_S3_ENDPOINT_URL"])
+def test_a_file_and_variables_together_are_refused(
+    write: Write, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write(TWO)
+    monkeypatch.setenv(name, "http://pastes")
+    assert f"names backends, and {name} would be one more" in complaint("backends")
+
+
+def test_every_problem_of_the_file_and_the_variables_is_reported_at_once(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REAPER_BATCH_SIZE", "0")
+    write("""
+        colour = "blue"
+        [backends."a b"]
+        bucket = "x"
+        [backends.one]
+        endpoint_url = "s3.example.org"
+        quota = "much"
+        [backends.two]
+        bucket = "y"
+        bukket = "y"
+        access_key_env = "NOT_SET"
+        [backends.three]
+        bucket = "z"
+        access_key_env = "NOT_SET"
+        secret_key_env = "COLD_SECRET_KEY"
+        [backends.four]
+        bucket = "z"
+        quota = -1
+        profile = "p"
+        [backends.five]
+        bucket = "x"
+    """)
+    said = complaint("database_url", "backends")
+    for problem in [
+        "REAPER_BATCH_SIZE: must be greater",
+        "REAPER_DATABASE_URL is not set",
+        "colour is not known",
+        "backends.a b: a name has letters",
+        "backends.one.bucket is not set",
+        "backends.one.endpoint_url: write a URL",
+        "backends.one.quota: write a number and a unit",
+        "backends.two.bukket is not known; there are bucket, endpoint_url,",
+        "backends.three.access_key_env names a variable that is not set",
+        "backends.four.quota: must be greater than or equal to 0",
+        "backends.five has the bucket of backends.a b",
+    ]:
+        assert problem in said
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        'bucket = "x"\naccess_key_env = "AKIAS3CRET"\nsecret_key_env = "s3cret/key"',
+        'bucket = "x"\nsecret_key = "s3cret"',
+        'bucket = "x"\nendpoint_url = "ftp://me:s3cret@host"',
+        'bucket = "x"\nquota = "s3cret"',
+        "bucket = s3cret",
+    ],
+)
+def test_no_complaint_shows_what_may_be_a_secret(write: Write, table: str) -> None:
+    write(f"[backends.one]\n{table}")
+    assert "s3cret" not in complaint("backends").lower()
+
+
+@pytest.mark.parametrize(
+    ("login", "problem"),
+    [
+        ('access_key_env = "COLD_ACCESS_KEY"', "belong together"),
+        ('profile = "p"\naccess_key_env = "A"\nsecret_key_env = "B"', "give either a profile or"),
+    ],
+)
+def test_there_is_one_way_to_log_in(write: Write, login: str, problem: str) -> None:
+    write(f'[backends.one]\nbucket = "x"\n{login}')
+    assert problem in complaint("backends")
+
+
+def test_keys_come_from_the_environment_or_the_env_file_and_are_never_shown(
+    write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("COLD_SECRET_KEY")
+    write(TWO)
+    (tmp_path / ".env").write_text("COLD_SECRET_KEY=from the file\nREAPER_DATABASE_URL=dbname=x\n")
+    settings = config.load_all("backends", "database_url")
+    assert settings.backends["cold"].login(settings.variables) == ("the access key", "from the file")
+    assert settings.backends["default"].login(settings.variables) is None
+    app = App(settings)
+    stores = app.stores
+    assert list(stores) == ["default", "cold"]
+    assert "the" not in repr(settings) + repr(stores) + repr(app.settings.backends)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("9223372036854775807", 2**63 - 1),
+        ("10 B", 10),
+        ("800kB", 800_000),
+        ("1.5 GB", 1_500_000_000),
+        ("500 gb", 500 * 1000**3),
+        ("2 TiB", 2 * 1024**4),
+        ("1PB", 1000**5),
+    ],
+)
+def test_sizes_are_written_with_a_unit(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1 GB", "1 XB", "1 G", "ten"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="write a number and a unit"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize(("value", "fine"), [("1", True), ("0", False), ("many", False)])
+def test_the_number_of_requests_at_a_time_is_limited(
+    write: Write, monkeypatch: pytest.MonkeyPatch, value: str, fine: bool
+) -> None:
+    write("")
+    assert config.load_all().max_concurrent_requests == 64
+    monkeypatch.setenv("REAPER_MAX_CONCURRENT_REQUESTS", value)
+    if fine:
+        assert config.load_all().max_concurrent_requests == int(value)
+    else:
+        assert "REAPER_MAX_CONCURRENT_REQUESTS: " in complaint()
