@@ -45,6 +45,7 @@ EXECUTE = {
     "due_services": DOING,
     "enable_policy": {"ops"},
     "enable_service": {"ops"},
+    "error_cause": NOBODY,
     "expected_objects": READING,
     "failed_objects": NOBODY,
     "find_policy": NOBODY,
