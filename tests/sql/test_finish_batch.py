@@ -129,10 +129,11 @@ def test_a_report_that_is_not_an_array_is_refused_with_the_three_forms(me, relea
     assert "'[]' when all succeeded, null when nothing was tried" in refusal.value.diag.message_hint
 
 
-def test_a_verdict_that_is_neither_true_nor_false_is_refused_with_a_hint(me, released):
+@pytest.mark.parametrize("verdict", ["permanent", "outage"])
+def test_a_verdict_that_is_neither_true_nor_false_is_refused_with_a_hint(me, released, verdict):
     with refused("RP005") as refusal:
-        me.call("finish_batch", released, json.dumps([{"object_key": "key of a", "permanent": "perhaps"}]))
-    assert "permanent" in refusal.value.diag.message_hint
+        me.call("finish_batch", released, json.dumps([{"object_key": "key of a", verdict: "perhaps"}]))
+    assert verdict in refusal.value.diag.message_hint
 
 
 @pytest.mark.parametrize("batch", [uuid4(), None])

@@ -22,13 +22,6 @@ begin
             message = format('batch %s has no such object or code: %s', p_batch.batch_id, left(v_stranger::text, 300)),
             hint    = 'Report only what drop_references or adopt_batch returned for this batch.';
     end if;
-
-    if exists (select from jsonb_array_elements(p_failed) as f (failure)
-                where jsonb_typeof(f.failure -> 'permanent') not in ('boolean', 'null')) then
-        raise exception sqlstate 'RP005' using
-            message = 'a failure is permanent or it is not',
-            hint    = 'Give "permanent": true for what no retry can delete, else false or nothing.';
-    end if;
 end;
 $$;
 comment on function reaper.require_failures_of_batch(reaper.batches, jsonb) is
