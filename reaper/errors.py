@@ -10,7 +10,9 @@ ReaperError                    4
 │   ├── KeyRetired         RP004   this key's deletion is pending
 │   ├── BadArgument        RP005   the hint says what is allowed
 │   ├── WrongIsolation     RP006   use read committed
-│   └── WouldLoseInformation RP007 a rollback that would forget something
+│   ├── WouldLoseInformation RP007 a rollback that would forget something
+│   ├── NoRoom             RP008   no backend has room for the bytes
+│   └── CodeTaken          23505   another paste has the short code
 ├── ServiceLockLost            4   the connection that held a service's lock broke: the run is over
 ├── WorkerLost                 3   a worker ended although nobody asked it to
 └── MigrationError             4
@@ -111,6 +113,18 @@ class WouldLoseInformation(DatabaseError):
     sqlstate = "RP007"
 
 
+class NoRoom(DatabaseError):
+    """No active backend has room for the bytes."""
+
+    sqlstate = "RP008"
+
+
+class CodeTaken(DatabaseError):
+    """Another paste has the short code; nothing else of ours is unique and named by a caller."""
+
+    sqlstate = "23505"
+
+
 class ServiceLockLost(ReaperError):
     """Another worker may be running the service now."""
 
@@ -155,6 +169,8 @@ _BY_SQLSTATE: dict[str, type[DatabaseError]] = {
         BadArgument,
         WrongIsolation,
         WouldLoseInformation,
+        NoRoom,
+        CodeTaken,
     )
     if cls.sqlstate
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 
@@ -128,3 +128,44 @@ class Rescued:
     job_id: int
     task: str
     outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A put that was begun: where its bytes go, if they are needed."""
+
+    intent_id: UUID
+    backend: str
+    object_key: str
+    upload_required: bool
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One place where a content's bytes lie."""
+
+    backend: str
+    object_key: str
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A paste that was made: where its bytes lie, and whether they are the ones that were uploaded for it."""
+
+    backend: str
+    object_key: str
+    stored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PasteRow:
+    """A readable paste, its best copy, and how long the database's clock gives it yet; None = for ever."""
+
+    content_hash: str
+    backend: str
+    object_key: str
+    size_bytes: int | None
+    expires_at: datetime | None
+    remaining: timedelta | None

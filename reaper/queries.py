@@ -11,7 +11,22 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from reaper.db import Connection, translated
-from reaper.model import Batch, Claim, Cursor, Due, Failed, Figures, ObjectRef, Owed, Rescued, Reset
+from reaper.model import (
+    Batch,
+    Claim,
+    Committed,
+    Copy,
+    Cursor,
+    Due,
+    Failed,
+    Figures,
+    Intent,
+    ObjectRef,
+    Owed,
+    PasteRow,
+    Rescued,
+    Reset,
+)
 
 Failures = Sequence[dict[str, Any]]
 T = TypeVar("T")
@@ -108,6 +123,54 @@ class Queries:
         """Settle leased codes; returns how many are gone."""
         return int(self._value("select reaper.finish_invalidations(%s, %s)", lease, Jsonb(list(failures))))
 
+    def begin_put(
+        self, short_code: str, content_hash: str, size_bytes: int, expires_in: timedelta | None
+    ) -> Intent:
+        """Announce a paste that lives so long from now, by the database's clock; commit before uploading."""
+        return self._only(
+            Intent,
+            "with life as materialized (select reaper.clock() + %s::interval as expires_at)"
+            " select i.*, l.expires_at"
+            "   from life l cross join lateral reaper.begin_put(%s, %s, %s, l.expires_at) as i",
+            expires_in,
+            short_code,
+            content_hash,
+            size_bytes,
+        )
+
+    def commit_put(self, intent_id: UUID, uploaded: bool) -> Committed:
+        """Make the paste; `uploaded` when an upload to the intent's key was begun."""
+        return self._only(Committed, "select * from reaper.commit_put(%s, %s)", intent_id, uploaded)
+
+    def abort_put(self, intent_id: UUID, uploaded: bool = True) -> bool:
+        """Give a put up; False when the intent is gone already."""
+        return bool(self._value("select reaper.abort_put(%s, %s)", intent_id, uploaded))
+
+    def get_paste(self, short_code: str) -> PasteRow | None:
+        """Where to read a paste; None when it does not exist or has expired."""
+        return self._one(
+            PasteRow,
+            "select p.*, case when isfinite(p.expires_at) then p.expires_at - reaper.clock() end as remaining"
+            "  from reaper.get_paste(%s) as p",
+            short_code,
+        )
+
+    def copies_of(self, content_hash: str) -> list[Copy]:
+        """Everywhere that the content lies, backends that answer first."""
+        return self._rows(Copy, "select * from reaper.copies_of(%s)", content_hash)
+
+    def delete_paste(self, short_code: str) -> bool:
+        """Make a paste unreadable; whether it was readable."""
+        return bool(self._value("select reaper.delete_paste(%s)", short_code))
+
+    def extend_paste(self, short_code: str, expires_in: timedelta | None) -> bool:
+        """Let a paste live so long from now; False when its row is gone."""
+        return bool(
+            self._value(
+                "select reaper.extend_paste(%s, reaper.clock() + %s::interval)", short_code, expires_in
+            )
+        )
+
     def register_service(self, name: str, schedule: str, description: str, enabled: bool) -> None:
         """Make a service known; what a DBA changed stays."""
         self._value("select reaper.register_service(%s, %s, %s, %s)", name, schedule, description, enabled)
@@ -189,6 +252,10 @@ class Queries:
     def purge_aged(self, policy: str, limit: int) -> int:
         """Delete one batch of rows that are too old; returns how many."""
         return int(self._value("select reaper.purge_aged(%s, %s)", policy, limit))
+
+    def _only(self, shape: type[T], statement: str, *values: Any) -> T:
+        [row] = self._rows(shape, statement, *values)
+        return row
 
     def _one(self, shape: type[T], statement: str, *values: Any) -> T | None:
         rows = self._rows(shape, statement, *values)

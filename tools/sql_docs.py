@@ -33,10 +33,14 @@ The whole backlog, leaving objects and cache entries to the next worker: `call r
 | SQLSTATE | meaning | the caller |
 |---|---|---|
 | RP001 | batch no longer held | drops it, goes on |
+| RP002 | content is gone, bytes are needed | uploads to the intent's key, commits again |
+| RP003 | intent gone | begins again |
 | RP004 | this key's deletion is pending | uses a new key, or tries later |
 | RP005 | bad argument | gives up; the hint says what is allowed |
 | RP006 | wrong isolation level | uses read committed |
 | RP007 | a rollback would lose information | reads the count, saves it first |
+| RP008 | no backend has room | frees bytes, raises a quota or adds a backend; tries later |
+| 23505 | the short code is taken | chooses another |
 """
 
 FUNCTIONS = """

@@ -1,0 +1,23 @@
+-- abort_put: give a put up. Without it the pending reaper would do the same, only later.
+create or replace function reaper.abort_put(p_intent_id uuid, p_uploaded boolean default true)
+    returns boolean
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set lock_timeout = '2s'
+as $$
+declare
+    v_now     timestamptz := reaper.clock();
+    v_intent  reaper.put_intents;
+begin
+    select * into v_intent from reaper.put_intents i where i.intent_id = p_intent_id for update;
+    if not found then
+        return false;
+    end if;
+    perform reaper.drop_intent(v_intent, coalesce(p_uploaded, true), v_now);
+    return true;
+end;
+$$;
+comment on function reaper.abort_put(uuid, boolean) is
+    'Ends an intent without a paste and frees what it reserved; false when it is gone already. p_uploaded: false only when no upload to its key was ever begun.';
+revoke all on function reaper.abort_put(uuid, boolean) from public;
+grant execute on function reaper.abort_put(uuid, boolean) to reaper_worker, reaper_app, reaper_ops;

@@ -1,0 +1,59 @@
+-- begin_put: write down what is about to be stored, before a byte of it is sent: bytes that nobody commits are found by their intent.
+-- It takes no reference, and its object key is its own, so an abandoned put harms nobody. Bytes are reserved also when the
+-- content is there already, for it may be gone at the commit; on a full store such a put goes on without.
+create or replace function reaper.begin_put(
+    p_short_code    text,
+    p_content_hash  text,
+    p_size_bytes    bigint,
+    p_expires_at    timestamptz default null
+)
+    returns table (intent_id uuid, backend text, object_key text, upload_required boolean)
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now      timestamptz := reaper.clock();
+    v_known    boolean;
+    v_place    text;
+begin
+    perform reaper.require_read_committed();
+    perform reaper.require_put(p_short_code, p_content_hash, p_size_bytes);
+    perform reaper.require_expiry(p_expires_at, v_now);
+    perform reaper.require_free_code(p_short_code);
+    -- An upload follows this commit: the intent must be on disk before, or a crash would leave bytes that nobody knows of.
+    if current_setting('synchronous_commit') in ('off', 'local') then
+        perform set_config('synchronous_commit', 'on', true);
+    end if;
+
+    v_known := exists (select from public.content c where c.content_hash = p_content_hash);
+    v_place := reaper.place_bytes(p_size_bytes);
+    if v_place is null and not v_known then
+        raise exception sqlstate 'RP008' using
+            message = format('no backend has room for %s bytes', p_size_bytes),
+            hint    = 'See reaper.backends: raise a quota, add a backend, or let the drain and the cleanup free bytes.';
+    end if;
+    if v_place is not null then
+        perform reaper.add_bytes(v_place, p_reserved => p_size_bytes);
+    end if;
+
+    return query
+        insert into reaper.put_intents as i (
+            intent_id, short_code, content_hash, size_bytes, expires_at, backend, object_key, upload_required, reserved,
+            begun_at, next_attempt)
+        select gen_random_uuid(), p_short_code, p_content_hash, p_size_bytes, p_expires_at,
+               coalesce(v_place, (select b.name from reaper.backend_list b order by b.state, b.name limit 1)),
+               reaper.fresh_key(p_content_hash), not v_known, v_place is not null,
+               v_now, v_now + s.intent_min_age
+          from reaper.settings s
+        returning i.intent_id, i.backend, i.object_key, i.upload_required;
+end;
+$$;
+comment on function reaper.begin_put(text, text, bigint, timestamptz) is
+    'Announces a paste and reserves room for its bytes. Call it in a transaction of its own and commit before you upload. If upload_required, '
+    'store the bytes on backend under object_key; then call commit_put. 23505 when the code is taken, RP005 for bad arguments, RP006 outside read committed, RP008 without room.';
+revoke all on function reaper.begin_put(text, text, bigint, timestamptz) from public;
+grant execute on function reaper.begin_put(text, text, bigint, timestamptz) to reaper_worker, reaper_app, reaper_ops;

@@ -1,0 +1,23 @@
+-- copies_of: everywhere that a content's bytes lie. Where no copy is written down, an application stored them by itself: on
+-- backend default, under the content's object_key or its hash. Whoever reads tries them in this order.
+create or replace function reaper.copies_of(p_content_hash text)
+    returns table (backend text, object_key text, size_bytes bigint)
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+    select coalesce(l.backend, 'default') as backend,
+           coalesce(l.object_key, c.object_key, c.content_hash),
+           coalesce(l.size_bytes, c.size_bytes)
+      from public.content c
+      left join reaper.object_locations l on l.content_hash = p_content_hash
+      left join reaper.circuits s on s.backend = coalesce(l.backend, 'default')
+     where c.content_hash = p_content_hash
+     order by coalesce(s.state, 'closed') = 'closed' desc, coalesce(l.backend, 'default');
+$$;
+comment on function reaper.copies_of(text) is
+    'All copies of a content, those on backends that answer first; nothing when there is no such content.';
+revoke all on function reaper.copies_of(text) from public;
+grant execute on function reaper.copies_of(text) to reaper_worker, reaper_app, reaper_ops;
