@@ -18,7 +18,8 @@ create table if not exists reaper.put_intents (
     lease            uuid,
     constraint put_intents_object_key unique (backend, object_key)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-create index if not exists put_intents_due on reaper.put_intents (next_attempt);
+-- By backend, so that the pile of one that does not answer is never walked.
+create index if not exists put_intents_due on reaper.put_intents (backend, next_attempt);
 
 alter table reaper.settings add column if not exists intent_min_age interval not null default '15 minutes'
     constraint settings_intent_min_age_check check (intent_min_age between interval '1 second' and interval '7 days');

@@ -142,6 +142,21 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingIntent:
+    """A put whose writer is overdue, leased to us: what is to be found under its key. The token fences."""
+
+    lease: UUID
+    intent_id: UUID
+    short_code: str
+    content_hash: str
+    size_bytes: int
+    expires_at: datetime | None
+    backend: str
+    object_key: str
+    upload_required: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """One place where a content's bytes lie."""
 

@@ -24,6 +24,7 @@ from reaper.model import (
     ObjectRef,
     Owed,
     PasteRow,
+    PendingIntent,
     Rescued,
     Reset,
 )
@@ -169,6 +170,29 @@ class Queries:
             self._value(
                 "select reaper.extend_paste(%s, reaper.clock() + %s::interval)", short_code, expires_in
             )
+        )
+
+    def claim_intents(self, limit: int) -> list[PendingIntent]:
+        """Lease puts that were begun long ago and not settled, a fair share of each backend that answers."""
+        return self._rows(PendingIntent, "select * from reaper.claim_intents(%s)", limit)
+
+    def resolve_intent(self, intent: PendingIntent, found: bool, size: int | None, sha256: str | None) -> str:
+        """Settle a leased intent by what lies under its key: 'committed', 'dropped' or 'gone'."""
+        return str(
+            self._value(
+                "select reaper.resolve_intent(%s, %s, %s, %s, %s)",
+                intent.intent_id,
+                intent.lease,
+                found,
+                size,
+                sha256,
+            )
+        )
+
+    def defer_intent(self, intent: PendingIntent, error: str) -> bool:
+        """Give a leased intent back, since its backend did not answer; False when its writer settled it."""
+        return bool(
+            self._value("select reaper.defer_intent(%s, %s, %s)", intent.intent_id, intent.lease, error)
         )
 
     def register_service(self, name: str, schedule: str, description: str, enabled: bool) -> None:
