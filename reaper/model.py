@@ -112,6 +112,14 @@ class StoredDigest:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheRead:
+    """What the cache has of a paste; where nothing, the ticket to fill it, if it can be filled."""
+
+    data: bytes | None
+    ticket: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Due:
     """A service whose time has come, or that was never planned; `now` is the time that decided so."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Protocol
 
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.model import CacheRead, Failed, StoredDigest, StoredObject
 
 
 class ObjectStore(Protocol):
@@ -50,6 +50,9 @@ class Cache(Protocol):
     def forget(self, codes: Sequence[str]) -> Mapping[str, str]:
         """Drop the entries of these codes and return those that may still be there, with the error."""
 
+    def drop(self, codes: Sequence[str]) -> Mapping[str, str]:
+        """As forget, and no late reader can fill them again: for pastes deleted before they expired."""
+
     def present(self, codes: Sequence[str]) -> Sequence[str]:
         """Which of these codes have an entry."""
 
@@ -58,6 +61,22 @@ class Cache(Protocol):
 
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if the cache does not answer."""
+
+
+class PasteCache(Protocol):
+    """The cache of pastes as readers use it; one that is away finds nothing and keeps nothing."""
+
+    def read(self, code: str) -> CacheRead:
+        """The entry of a paste, or a ticket to fill it; neither where it is away."""
+
+    def fill(self, code: str, data: bytes, ticket: int, remaining_ms: int | None) -> bool:
+        """Store what was read after this ticket was given; False where that comes too late.
+
+        `remaining_ms` is the life that PostgreSQL saw left when it was asked, which was after the ticket.
+        """
+
+    def drop(self, code: str) -> bool:
+        """Drop the entry for good, once PostgreSQL has decided so; False where that may not have worked."""
 
 
 class ClaimLock(Protocol):

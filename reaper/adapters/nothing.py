@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from reaper.model import CacheRead
+
 
 class NoCache:
     """A Cache that has no entries."""
 
     def forget(self, codes: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """There is nothing to drop."""
+        return {}
+
+    def drop(self, codes: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """There is nothing to drop."""
         return {}
 
@@ -23,6 +29,22 @@ class NoCache:
 
     def check(self) -> None:
         """Nothing can be wrong with it."""
+
+
+class NoPastes:
+    """A PasteCache that keeps nothing."""
+
+    def read(self, code: str) -> CacheRead:  # noqa: ARG002
+        """It is not there, and nobody wants it."""
+        return CacheRead(None, None)
+
+    def fill(self, code: str, data: bytes, ticket: int, remaining_ms: int | None) -> bool:  # noqa: ARG002
+        """Keep nothing."""
+        return False
+
+    def drop(self, code: str) -> bool:  # noqa: ARG002
+        """It is gone for good."""
+        return True
 
 
 class NoLock:

@@ -9,16 +9,18 @@ from redis.exceptions import ResponseError
 
 from reaper.adapters import redis_scan
 from reaper.adapters.redis_address import Client
-from reaper.adapters.redis_link import Away, LinkOptions, RedisLink, reason
-from reaper.adapters.redis_lock import NAMES, RedisClaimLock
+from reaper.adapters.redis_keys import OURS, PLACE, KeyNames
+from reaper.adapters.redis_link import Away, Command, LinkOptions, RedisLink, reason
+from reaper.adapters.redis_lock import RedisClaimLock
 from reaper.errors import Unreachable
 
 __all__ = ["LinkOptions", "RedisCache", "RedisClaimLock", "RedisLink"]
 
 T = TypeVar("T")
+# The commands that remove a code's entry, with what this server calls the removal.
+Removal = Callable[[str, str], Sequence[Command]]
 
 CHUNK = 1000
-PLACE = "{short_code}"
 
 
 class RedisCache:
@@ -26,15 +28,19 @@ class RedisCache:
 
     def __init__(self, link: RedisLink, key: str = PLACE) -> None:
         self._link = link
-        self._key = key
+        self._names = KeyNames(key)
         self._remove = "UNLINK"
 
     def forget(self, codes: Sequence[str]) -> Mapping[str, str]:
-        """Drop the entries of these codes and return those that may still be there, with the error."""
-        failed: dict[str, str] = {}
-        for chunk in _chunks(codes):
-            failed.update(self._forget(chunk))
-        return failed
+        """Drop the entries of these codes and return those that may still be there, with the error.
+
+        Enough for what has expired: an entry cannot be filled for longer than its paste has to live.
+        """
+        return self._remove_all(codes, lambda code, remove: [(remove, self._names.entry(code))])
+
+    def drop(self, codes: Sequence[str]) -> Mapping[str, str]:
+        """As forget, and for a while none can be filled again; costs twice as much."""
+        return self._remove_all(codes, self._names.burial)
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """Write entries without an end, as an application might; Unreachable when Redis does not answer."""
@@ -42,7 +48,7 @@ class RedisCache:
         def write(client: Client) -> None:
             pipeline = client.pipeline(transaction=False)
             for code, data in entries.items():
-                pipeline.set(self._key_of(code), data)
+                pipeline.set(self._names.entry(code), data)
             pipeline.execute()
 
         _reached(lambda: self._link.ask(write))
@@ -53,41 +59,44 @@ class RedisCache:
 
     def codes(self) -> Iterator[Sequence[str]]:
         """The codes of all entries, page by page, some perhaps twice; Unreachable when it does not answer."""
-        for page in redis_scan.codes(self._link, self._key, PLACE):
-            # The claim's lock lives beside the entries and is none of them.
-            yield [code for code in page if not self._key_of(code).startswith(NAMES)]
+        for page in redis_scan.codes(self._link, self._names.template, PLACE):
+            # The claim's lock and tombstones live beside the entries and are none of them.
+            yield [code for code in page if not self._names.entry(code).startswith(OURS)]
 
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer."""
         self._link.check()
 
-    def _forget(self, codes: Sequence[str]) -> Mapping[str, str]:
-        command = self._remove
+    def _remove_all(self, codes: Sequence[str], how: Removal) -> Mapping[str, str]:
+        failed: dict[str, str] = {}
+        for chunk in _chunks(codes):
+            failed.update(self._remove_chunk(chunk, how))
+        return failed
+
+    def _remove_chunk(self, codes: Sequence[str], how: Removal) -> Mapping[str, str]:
+        remove = self._remove
+        wanted = [(code, command) for code in codes for command in how(code, remove)]
         try:
-            answers = self._ask(command, codes)
+            answers = self._link.ask_all([command for _, command in wanted])
         except Away as away:
             return dict.fromkeys(codes, away.reason)
         except ResponseError as error:
             return dict.fromkeys(codes, reason(error))
-        if command == "UNLINK" and any(map(_is_unknown, answers)):
+        if remove == "UNLINK" and any(map(_is_unknown, answers)):
             self._remove = "DEL"
-            return self._forget(codes)
-        return {code: reason(a) for code, a in zip(codes, answers, strict=True) if isinstance(a, Exception)}
+            return self._remove_chunk(codes, how)
+        return {
+            code: reason(a) for (code, _), a in zip(wanted, answers, strict=True) if isinstance(a, Exception)
+        }
 
     def _present(self, codes: Sequence[str]) -> Iterator[str]:
-        answers = _reached(lambda: self._ask("EXISTS", codes))
+        asked: list[Command] = [("EXISTS", self._names.entry(code)) for code in codes]
+        answers = _reached(lambda: self._link.ask_all(asked))
         for code, answer in zip(codes, answers, strict=True):
             if isinstance(answer, Exception):
                 raise Unreachable(f"Redis refuses to tell what it has: {reason(answer)}")
             if answer:
                 yield code
-
-    def _ask(self, command: str, codes: Sequence[str]) -> list[Any]:
-        return self._link.ask_all([(command, self._key_of(code)) for code in codes])
-
-    def _key_of(self, code: str) -> str:
-        # Replaced and not formatted: a code may contain braces.
-        return self._key.replace(PLACE, code)
 
 
 def _reached(question: Callable[[], T]) -> T:

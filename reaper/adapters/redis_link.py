@@ -27,7 +27,8 @@ from reaper.errors import ConfigError, Unreachable
 from reaper.telemetry import Telemetry
 
 T = TypeVar("T")
-Command = tuple[str, str]
+# Its name, the one key that it is about, and what else it takes.
+Command = tuple[str, str, *tuple[str | int, ...]]
 
 SERVICE = "redis"
 LONGEST_REASON = 200
@@ -209,7 +210,7 @@ def _by_node(client: RedisCluster, commands: Sequence[Command]) -> list[Any]:
 def _by_server(client: RedisCluster, commands: Sequence[Command]) -> dict[str, tuple[Redis, list[int]]]:
     """Which commands, by position, go to which server."""
     servers: dict[str, tuple[Redis, list[int]]] = {}
-    for at, (_, key) in enumerate(commands):
+    for at, (_, key, *_) in enumerate(commands):
         node = client.get_node_from_key(key)  # type: ignore[no-untyped-call]
         servers.setdefault(node.name, (client.get_redis_connection(node), []))[1].append(at)
     return servers

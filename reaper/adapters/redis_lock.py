@@ -12,11 +12,12 @@ from datetime import timedelta
 
 from redis.exceptions import ResponseError
 
+from reaper.adapters.redis_keys import OURS
 from reaper.adapters.redis_link import Away, RedisLink, reason
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.020
 SERVICE = "claim lock"
-NAMES = "reaper:claim:"
+NAMES = OURS + "claim:"
 # Only if it is still ours: a lock that ran out while we held it may be somebody else's by now.
 RELEASE = """
 if redis.call('get', KEYS[1]) == ARGV[1] then
