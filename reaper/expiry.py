@@ -68,7 +68,7 @@ class SideEffects:
             left = (
                 store.delete(keys)
                 if store
-                else dict.fromkeys(keys, Failed(f"backend {backend} is not configured"))
+                else dict.fromkeys(keys, Failed(f"backend {backend} is not configured", outage=True))
             )
             failed.update({(backend, key): why for key, why in left.items()})
         return failed

@@ -106,9 +106,11 @@ class Queries:
         """Say that this worker has ended; what it still holds is free for others."""
         self._value("select reaper.retire_worker(%s)", worker)
 
-    def claim_cleanup(self, limit: int) -> Owed | None:
-        """Lease objects whose deletion is due for another try."""
-        rows = self._all("select * from reaper.claim_cleanup(%s)", limit)
+    def claim_cleanup(
+        self, limit: int, backend: str | None = None, due_before: datetime | None = None
+    ) -> Owed | None:
+        """Lease objects whose deletion is due for another try, of all backends that answer or of one."""
+        rows = self._all("select * from reaper.claim_cleanup(%s, %s, %s)", limit, backend, due_before)
         return Owed(rows[0][0], objects=tuple(ObjectRef(*row[1:]) for row in rows)) if rows else None
 
     def finish_cleanup(self, lease: UUID, failures: Failures) -> int:
@@ -307,7 +309,13 @@ def object_failures(
 ) -> list[dict[str, Any]]:
     """The objects that failed, as finish_batch and finish_cleanup take them."""
     return [
-        {"backend": o.backend, "object_key": o.object_key, "error": why.error, "permanent": why.permanent}
+        {
+            "backend": o.backend,
+            "object_key": o.object_key,
+            "error": why.error,
+            "permanent": why.permanent,
+            "outage": why.outage,
+        }
         for o in objects
         if (why := failed.get((o.backend, o.object_key)))
     ]

@@ -73,7 +73,8 @@ def test_a_report_of_what_the_lease_does_not_hold_is_refused_and_settles_nothing
 def test_an_object_that_is_dead_already_does_not_stop_the_others(db, paste, me):
     keys = owed(me, paste)
     db.execute(
-        "insert into reaper.cleanup_dlq select 99, backend, object_key, content_hash, 1, 1, 'x', now(), now()"
+        "insert into reaper.cleanup_dlq"
+        " select 99, backend, object_key, content_hash, null, 1, 'x', now(), now()"
         " from reaper.cleanup_queue where object_key = %s",
         [keys[0]],
     )
@@ -161,6 +162,19 @@ def test_a_code_that_is_owed_again_meanwhile_is_not_settled_by_the_older_try(db,
     with refused("RP001"):
         me.call("finish_invalidations", older, "[]")
     assert column(db, "select short_code from reaper.invalidations") == [code]
+
+
+def test_a_code_that_is_owed_again_meanwhile_does_not_stop_the_others_of_its_lease(db, paste, me, clock):
+    codes = codes_owed(me, paste)
+    clock.advance("1 hour")
+    token = me.call("claim_invalidations", 100)[0].lease
+    paste(codes[0])
+    batch = me.claim()
+    me.drop(batch)
+    me.finish(batch, [{"short_code": codes[0], "error": "timeout"}])
+    away = [{"short_code": code, "error": "down"} for code in codes[:2]]
+    assert me.call("finish_invalidations", token, json.dumps(away))[0][0] == 1
+    assert sorted(column(db, "select short_code from reaper.invalidations")) == codes[:2]
 
 
 @pytest.mark.parametrize("function", ["claim_cleanup", "claim_invalidations"])

@@ -1,6 +1,5 @@
 """What a claim reads depends neither on the size of the table nor on statistics nor on old snapshots."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from psycopg import sql
 
 from tests.paste_fixtures import Connection, Worker, record
+from tests.sql.explained import flat, pages, scans, watched
 
 SMALL, LARGE = 10_000, 1_000_000
 START = ("-infinity", "")
@@ -75,21 +75,17 @@ class Drainer(Worker):
 
     cursor: tuple[Any, str] = START
 
-    def pages(self, query: str, *arguments: Any) -> int:
-        """The pages that a statement, and all that it calls, found in memory or read."""
-        explained = self.connection.execute(f"explain (analyze, buffers, format json) {query}", arguments)
-        plan = explained.fetchone()[0][0]["Plan"]  # type: ignore[index]
-        return int(plan["Shared Hit Blocks"]) + int(plan["Shared Read Blocks"])
-
     def measured_claim(self, limit: int = 100) -> int:
-        return self.pages("select * from reaper.claim_expired(%s, 'w', %s, %s)", limit, *self.cursor)
+        return pages(
+            self.connection, "select * from reaper.claim_expired(%s, 'w', %s, %s)", limit, *self.cursor
+        )
 
     def measured_drop(self) -> int:
         """The claim is dropped and finished; only the drop is measured."""
         batch = self.connection.execute("select batch_id from reaper.batches").fetchone()[0]  # type: ignore[index]
-        pages = self.pages("select * from reaper.drop_references(%s)", batch)
+        read = pages(self.connection, "select * from reaper.drop_references(%s)", batch)
         self.finish(batch)
-        return pages
+        return read
 
     def step(self, limit: int = 100) -> tuple[int, int]:
         """One claim and its drop, from where the last one ended; the pages of each."""
@@ -105,11 +101,6 @@ def steady(drainer: Drainer) -> tuple[int, int]:
     """The dearest claim and the dearest drop once caches and plans are warm."""
     steps = [drainer.step() for _ in range(8)][2:]
     return max(claim for claim, _ in steps), max(drop for _, drop in steps)
-
-
-def flat(small: int, large: int) -> bool:
-    """One more level of an index is allowed, a scan of the table or of the backlog is not."""
-    return large <= 1.5 * small + 200
 
 
 @pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])
@@ -147,13 +138,13 @@ def test_statistics_from_before_the_table_grew_do_no_harm(table_of):
 
 
 def claim_only(drainer: Drainer, *, cursor: bool) -> int:
-    pages = drainer.measured_claim(1000)
+    read = drainer.measured_claim(1000)
     if cursor:
         drainer.cursor = drainer.connection.execute(
             "select expires_at, short_code from pastes where deletion_status = 'DELETION_IN_PROGRESS'"
             " order by 1 desc, 2 desc limit 1"
         ).fetchone()  # type: ignore[assignment]
-    return pages
+    return read
 
 
 def test_the_fiftieth_claim_of_a_hundred_thousand_rows_of_one_instant_reads_no_more_than_the_first(table_of):
@@ -180,37 +171,6 @@ def test_a_snapshot_pinned_by_another_session_makes_no_claim_and_no_drop_dearer(
         assert flat(first_drop, last_drop), steps
 
 
-def scans(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How each table below this node is read."""
-    if "Relation Name" in plan and "Scan" in plan["Node Type"]:
-        yield plan["Node Type"], plan["Relation Name"]
-    for child in plan.get("Plans", ()):
-        yield from scans(child)
-
-
-@pytest.fixture
-def watched() -> Callable[[Connection], list[dict[str, Any]]]:
-    """Collects the plan of every statement that a connection runs, however deep in functions."""
-
-    def watch(connection: Connection) -> list[dict[str, Any]]:
-        plans: list[dict[str, Any]] = []
-        connection.execute("load 'auto_explain'")
-        for setting in ("log_min_duration = 0", "log_nested_statements = on", "log_format = json"):
-            connection.execute(f"set auto_explain.{setting}")
-        connection.add_notice_handler(lambda notice: plans.extend(plans_in(notice.message_primary)))
-        connection.execute("set client_min_messages = log")
-        return plans
-
-    return watch
-
-
-def plans_in(message: str | None) -> Iterator[dict[str, Any]]:
-    """The plan in a message of auto_explain, if it is one."""
-    _, found, plan = (message or "").partition("plan:\n")
-    if found:
-        yield json.loads(plan)
-
-
 def work(drainer: Drainer) -> None:
     """Every hot function, often enough to see custom plans and generic ones."""
     for _ in range(8):
@@ -223,7 +183,7 @@ def work(drainer: Drainer) -> None:
 
 @pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])
 @pytest.mark.parametrize("size", [200, 100_000])
-def test_no_plan_inside_a_hot_function_scans_pastes_or_content(table_of, watched, size, analyzed):
+def test_no_plan_inside_a_hot_function_scans_pastes_or_content(table_of, size, analyzed):
     drainer = table_of(size)
     if analyzed:
         drainer.connection.execute("analyze")

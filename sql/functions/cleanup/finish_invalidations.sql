@@ -11,7 +11,11 @@ begin
     perform reaper.require_report(p_failed);
     perform reaper.require_lease(
         array(select i.short_code from reaper.invalidations i where i.lease = p_lease for update),
-        array(select f.failure ->> 'short_code' from jsonb_array_elements(p_failed) as f (failure)), p_lease);
+        -- A code that is owed again since was taken out of the lease: whoever tries it next settles it.
+        array(select f.failure ->> 'short_code'
+                from jsonb_array_elements(p_failed) as f (failure)
+               where not exists (select from reaper.invalidations i
+                                  where i.short_code = f.failure ->> 'short_code' and i.lease is distinct from p_lease)), p_lease);
     if p_failed is null then
         update reaper.invalidations i set lease = null, next_attempt = v_now where i.lease = p_lease;
         return 0;

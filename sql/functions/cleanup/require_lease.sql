@@ -1,11 +1,12 @@
 -- require_lease: a lease is settled by who holds it, and only for what it has: whatever is not reported counts as gone.
-create or replace function reaper.require_lease(p_held text[], p_reported text[], p_lease uuid)
+-- One that ran out may have lost a part to somebody else: then it settles nothing, and what is left of it comes due again.
+create or replace function reaper.require_lease(p_held text[], p_reported text[], p_lease uuid, p_ran_out boolean default false)
     returns void
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    if p_held = '{}' then
+    if coalesce(p_held, '{}') = '{}' or (p_ran_out and not p_reported <@ p_held) then
         perform nextval('reaper.refusals');
         raise exception sqlstate 'RP001' using
             message = format('lease %s is no longer held', coalesce(p_lease::text, '(null)')),
@@ -18,6 +19,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper.require_lease(text[], text[], uuid) is
-    'Internal to finish_cleanup and finish_invalidations: RP001 when the lease holds nothing any more, RP005 when something is reported that it does not hold.';
-revoke all on function reaper.require_lease(text[], text[], uuid) from public;
+comment on function reaper.require_lease(text[], text[], uuid, boolean) is
+    'Internal to finish_cleanup and finish_invalidations: RP001 when the lease holds nothing any more, or ran out and lost a part; RP005 when something is reported that it does not hold.';
+revoke all on function reaper.require_lease(text[], text[], uuid, boolean) from public;
