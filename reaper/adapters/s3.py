@@ -8,19 +8,25 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
 
 from reaper.adapters import s3_errors
 from reaper.adapters.admission import AdmissionGate
-from reaper.adapters.s3_bucket import Bucket, S3Options
+from reaper.adapters.s3_body import READ_SIZE
+from reaper.adapters.s3_bucket import Bucket
+from reaper.adapters.s3_client import S3Options
 from reaper.adapters.s3_sweep import Sweep
-from reaper.errors import ReaperError
+from reaper.adapters.s3_upload import Upload
+from reaper.errors import ReaperError, Unreachable
 from reaper.model import Failed, StoredDigest, StoredObject
+
+if TYPE_CHECKING:
+    from botocore.response import StreamingBody
 
 __all__ = ["S3Options", "S3Store"]
 
 DEFAULTS = S3Options()
-READ_SIZE = 1 << 20
 PROBE = b"reaper doctor --probe"
 _NEEDED = "Give the credentials s3:ListBucket and s3:DeleteObject, with versions also s3:DeleteObjectVersion."
 _CONSISTENT = "S3 lists what it stores at once; with this store verify may see ghosts."
@@ -52,54 +58,40 @@ class S3Store:
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""
         last = after.encode()
-        try:
+        with self._explained():
             for page in self._requests.pages(after):
                 for found in page:
                     last = self._in_order(last, found["Key"])
                     yield StoredObject(found["Key"], found["Size"])
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
 
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
         """Those of these keys that are there now."""
-        try:
-            with ThreadPoolExecutor(self._options.threads, "s3") as pool:
-                sizes = list(pool.map(self._requests.find, keys))
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
+        with self._explained(), ThreadPoolExecutor(self._options.threads, "s3") as pool:
+            sizes = list(pool.map(self._requests.find, keys))
         return {
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }
 
     def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
-        """Store these bytes, read from where the body stands; when it returns they are there."""
-        try:
-            self._requests.put(key, io.BytesIO(body) if isinstance(body, bytes) else body, size)
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
+        """Store these bytes, read from where the seekable body stands; when it returns they are there."""
+        file = io.BytesIO(body) if isinstance(body, bytes) else body
+        with self._in_time() as in_time:
+            Upload(self._requests, key, file, size, self._options, in_time).run()
 
     def get(self, key: str) -> bytes | None:
         """The object's bytes; None only where the store says that there is no such object."""
-        try:
-            with self._requests.reading(key) as body:
-                return None if body is None else body.read()
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
+        with self._arriving(key) as pieces:
+            return None if pieces is None else b"".join(pieces)
 
     def digest(self, key: str) -> StoredDigest | None:
         """Read the object and say what it is; None only where the store says that there is none."""
-        try:
-            with self._requests.reading(key) as body:
-                return None if body is None else _digest(iter(lambda: body.read(READ_SIZE), b""))
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
+        with self._arriving(key) as pieces:
+            return None if pieces is None else _digest(pieces)
 
     def create_bucket(self) -> None:
         """Make the bucket itself, on a store of one's own."""
-        try:
+        with self._explained():
             self._requests.create()
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
 
     def probe(self) -> None:
         """Write an object, find it, delete it; raise ReaperError where that does not work."""
@@ -113,11 +105,9 @@ class S3Store:
 
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if the bucket cannot be used."""
-        try:
+        with self._explained():
             self._requests.look()
             self._requests.is_versioned()
-        except s3_errors.REQUEST_ERRORS as error:
-            raise self._explain(error) from None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -141,17 +131,56 @@ class S3Store:
             )
         return here
 
+    @contextmanager
+    def _arriving(self, key: str) -> Iterator[Iterator[bytes] | None]:
+        """The object's bytes, piece by piece, within the time that a transfer has."""
+        with self._in_time() as in_time, self._requests.reading(key) as body:
+            yield None if body is None else _pieces(body, in_time)
+
+    @contextmanager
+    def _in_time(self) -> Iterator[Callable[[], None]]:
+        """Something to call now and then, which raises when the transfer takes too long."""
+        ends_at = self._clock() + self._options.transfer_deadline
+
+        def in_time() -> None:
+            if self._clock() >= ends_at:
+                raise TimeoutError
+
+        try:
+            yield in_time
+        except (*s3_errors.REQUEST_ERRORS, TimeoutError) as error:
+            raise self._too_late() if self._clock() >= ends_at else self._explain(error) from None
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except s3_errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
     def _explain(self, error: Exception) -> ReaperError:
         return s3_errors.explain(error, self.bucket, self._endpoint_url)
+
+    def _too_late(self) -> Unreachable:
+        return Unreachable(
+            f"a transfer with {self!r} took longer than {self._options.transfer_deadline:g} s",
+            "The line to the store is too slow for objects of this size.",
+        )
 
     def __repr__(self) -> str:
         where = s3_errors.without_login(self._endpoint_url) if self._endpoint_url else "AWS"
         return f"S3Store({self.bucket!r} at {where})"
 
 
-def _digest(chunks: Iterable[bytes]) -> StoredDigest:
+def _pieces(body: StreamingBody, in_time: Callable[[], None]) -> Iterator[bytes]:
+    while piece := body.read(READ_SIZE):
+        yield piece
+        in_time()
+
+
+def _digest(pieces: Iterable[bytes]) -> StoredDigest:
     size, sha256 = 0, hashlib.sha256()
-    for chunk in chunks:
-        size += len(chunk)
-        sha256.update(chunk)
+    for piece in pieces:
+        size += len(piece)
+        sha256.update(piece)
     return StoredDigest(size, sha256.hexdigest())

@@ -2,59 +2,34 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from reaper.adapters import s3_errors
 from reaper.adapters.admission import AdmissionGate
+from reaper.adapters.s3_body import Body, crc32, md5
+from reaper.adapters.s3_client import S3Options, open_client
 from reaper.adapters.s3_errors import Kind
-from reaper.errors import ConfigError
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSRequest
     from botocore.response import StreamingBody
-    from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import (
+        CompletedPartTypeDef,
+        CreateMultipartUploadRequestTypeDef,
         DeleteObjectsOutputTypeDef,
         ObjectIdentifierTypeDef,
         PaginatorConfigTypeDef,
+        PutObjectRequestTypeDef,
+        UploadPartRequestTypeDef,
     )
 
 P = TypeVar("P")
 
-# What they log at DEBUG has session tokens and signed headers in it.
-TALKATIVE = ("boto3", "botocore", "s3transfer", "urllib3")
 BINARY = "application/octet-stream"
-
-
-@dataclass(frozen=True, slots=True)
-class S3Options:
-    """How patient and how careful to be with one store."""
-
-    connect_timeout: float = 2.0
-    read_timeout: float = 10.0
-    attempts: int = 2
-    # For one call of delete(): no request begins after it; one that runs may still use up its own timeouts.
-    deadline: float = 60.0
-    max_pool_connections: int = 32
-    threads: int = 8
-    page_size: int = 1000
-    # For stores that refuse a CRC32 without Content-MD5; turned on by itself where the store asks for it.
-    content_md5: bool = False
-    # For stores without DeleteObjects; turned on by itself where the store says that it has none.
-    single_deletes: bool = False
-    profile: str | None = None
-    # Access key and secret key; without them, and without a profile, they come the usual AWS way.
-    login: tuple[str, str] | None = field(default=None, repr=False)
 
 
 class Entry(NamedTuple):
@@ -78,7 +53,7 @@ class Bucket:
         self._paging: PaginatorConfigTypeDef = {"PageSize": options.page_size}
         self._versioned: bool | None = None
         self.note: str | None = None
-        self._client = _client(endpoint_url, options, gate.limit)
+        self._client = open_client(endpoint_url, options, gate.limit)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
 
     def delete_together(self, entries: Sequence[Entry]) -> DeleteObjectsOutputTypeDef:
@@ -127,12 +102,59 @@ class Bucket:
         # The key itself comes before all others that begin with it.
         return next((found["Size"] for found in page.get("Contents", ()) if found["Key"] == key), None)
 
-    def put(self, key: str, body: BinaryIO, size: int) -> None:
+    def put(self, key: str, body: Body) -> None:
         """Write an object."""
+        request: PutObjectRequestTypeDef = {
+            "Bucket": self.name,
+            "Key": key,
+            "Body": body,
+            "ContentType": BINARY,
+        }
+        self._add_checksum(request, body)
         with self._gate:
-            self._client.put_object(
-                Bucket=self.name, Key=key, Body=body, ContentLength=size, ContentType=BINARY
+            self._client.put_object(**request)
+
+    def begin_parts(self, key: str) -> str:
+        """Begin to write an object in parts; the name under which they wait to be joined."""
+        request: CreateMultipartUploadRequestTypeDef = {
+            "Bucket": self.name,
+            "Key": key,
+            "ContentType": BINARY,
+        }
+        if not self.content_md5:
+            request["ChecksumAlgorithm"] = "CRC32"
+        with self._gate:
+            return self._client.create_multipart_upload(**request)["UploadId"]
+
+    def put_part(self, key: str, upload: str, number: int, body: Body) -> CompletedPartTypeDef:
+        """Write a part; what join_parts wants to know of it."""
+        request: UploadPartRequestTypeDef = {
+            "Bucket": self.name,
+            "Key": key,
+            "UploadId": upload,
+            "PartNumber": number,
+            "Body": body,
+        }
+        self._add_checksum(request, body)
+        with self._gate:
+            reply = self._client.upload_part(**request)
+        part: CompletedPartTypeDef = {"PartNumber": number, "ETag": reply["ETag"]}
+        # Where the store keeps checksums of parts it wants them again; others may not know the word.
+        if reply.get("ChecksumCRC32"):
+            part["ChecksumCRC32"] = reply["ChecksumCRC32"]
+        return part
+
+    def join_parts(self, key: str, upload: str, parts: Sequence[CompletedPartTypeDef]) -> None:
+        """Make the parts an object."""
+        with self._gate:
+            self._client.complete_multipart_upload(
+                Bucket=self.name, Key=key, UploadId=upload, MultipartUpload={"Parts": parts}
             )
+
+    def drop_parts(self, key: str, upload: str) -> None:
+        """Give up an object that was begun in parts."""
+        with self._gate:
+            self._client.abort_multipart_upload(Bucket=self.name, Key=key, UploadId=upload)
 
     @contextmanager
     def reading(self, key: str) -> Iterator[StreamingBody | None]:
@@ -207,8 +229,14 @@ class Bucket:
             name for name in request.headers if name.lower().startswith(("x-amz-checksum-", "x-amz-sdk-"))
         ]:
             del request.headers[header]
-        digest = hashlib.md5(_bytes(request.body), usedforsecurity=False).digest()
-        request.headers["Content-MD5"] = base64.b64encode(digest).decode()
+        request.headers["Content-MD5"] = md5(_bytes(request.body))
+
+    def _add_checksum(self, request: PutObjectRequestTypeDef | UploadPartRequestTypeDef, body: Body) -> None:
+        """What the store compares the bytes with before it says that it has them."""
+        if self.content_md5:
+            request["ContentMD5"] = md5(body)
+        else:
+            request["ChecksumCRC32"] = crc32(body)
 
 
 def _bytes(body: str | bytes) -> bytes:
@@ -217,29 +245,3 @@ def _bytes(body: str | bytes) -> bytes:
 
 def _identifier(entry: Entry) -> ObjectIdentifierTypeDef:
     return {"Key": entry.key, "VersionId": entry.version} if entry.version else {"Key": entry.key}
-
-
-def _client(endpoint_url: str | None, options: S3Options, at_once: int) -> S3Client:
-    for name in TALKATIVE:
-        logger = logging.getLogger(name)
-        logger.setLevel(max(logger.level, logging.WARNING))
-    config = Config(
-        connect_timeout=options.connect_timeout,
-        read_timeout=options.read_timeout,
-        retries={"mode": "standard", "total_max_attempts": options.attempts},
-        max_pool_connections=max(options.max_pool_connections, at_once),
-        # A third of what 1000 keys cost us, and what a key may be is for the store to say.
-        parameter_validation=False,
-        s3={"addressing_style": "path"} if endpoint_url else None,
-    )
-    try:
-        # A session of its own: the default one is not made for threads and remembers old credentials.
-        access_key, secret_key = options.login or (None, None)
-        session = boto3.session.Session(access_key, secret_key, profile_name=options.profile)
-        region = session.region_name or ("us-east-1" if endpoint_url else None)
-        return session.client("s3", endpoint_url=endpoint_url, region_name=region, config=config)
-    except (BotoCoreError, ValueError) as error:
-        raise ConfigError(
-            f"the S3 client cannot be set up: {type(error).__name__}",
-            "Check REAPER_S3_ENDPOINT_URL, AWS_PROFILE, AWS_REGION and the AWS configuration files.",
-        ) from None

@@ -60,6 +60,22 @@ _STOP = (
 _FORBIDDEN = frozenset({"AccessDenied", "Forbidden", "403"})
 _FOR_GOOD = _FORBIDDEN | {"MethodNotAllowed", "KeyTooLongError", "ObjectLocked"}
 _GONE = frozenset({"NoSuchKey", "NoSuchVersion", "404"})
+_BUSY = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "ServiceUnavailable",
+        "SlowDown",
+        "SlowDownRead",
+        "SlowDownWrite",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequests",
+        "TooManyRequestsException",
+    }
+)
 # Answers with status 400 that say nothing about the keys.
 _BROKEN_ON_THE_WAY = frozenset(
     {"BadDigest", "IncompleteBody", "InvalidDigest", "RequestTimeout", "XAmzContentSHA256Mismatch"}
@@ -80,6 +96,7 @@ class Kind(Enum):
     """What a refusal asks for."""
 
     LATER = auto()
+    AWAY = auto()
     FOR_GOOD = auto()
     GONE = auto()
     STOP = auto()
@@ -95,6 +112,11 @@ class Trouble:
     kind: Kind
     reason: str
 
+    @property
+    def outage(self) -> bool:
+        """Whether it says nothing about the keys: the store is away, busy or lets nobody in."""
+        return self.kind in (Kind.AWAY, Kind.STOP)
+
 
 def of_request(error: Exception) -> Trouble:
     """What a failed request about many keys means."""
@@ -104,7 +126,7 @@ def of_request(error: Exception) -> Trouble:
     if isinstance(error, _NO_CREDENTIALS):
         return Trouble(Kind.STOP, reason)
     if not isinstance(error, ClientError):
-        return Trouble(Kind.LATER, reason)
+        return Trouble(Kind.AWAY, reason)
     return Trouble(_kind(_code(error), _status(error), reason), reason)
 
 
@@ -120,12 +142,20 @@ def in_reply(code: str, message: str) -> Trouble:
     """What an error inside a reply means for its key."""
     if code in _GONE:
         return Trouble(Kind.GONE, code)
-    return Trouble(Kind.FOR_GOOD if code in _FOR_GOOD else Kind.LATER, _short(code, message))
+    reason = _short(code, message)
+    if code in _FOR_GOOD:
+        return Trouble(Kind.FOR_GOOD, reason)
+    return Trouble(Kind.AWAY if code in _BUSY else Kind.LATER, reason)
 
 
 def says_absent(error: ClientError) -> bool:
     """Whether the store itself says that there is no such object; any other 404 may come from a proxy."""
     return _code(error) in ("NoSuchKey", "NoSuchVersion")
+
+
+def says_no_upload(error: ClientError) -> bool:
+    """Whether the parts that were to be joined are not there: dropped, or joined before."""
+    return _code(error) == "NoSuchUpload"
 
 
 def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperError:
@@ -145,7 +175,8 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
     if code in _FORBIDDEN:
         return ConfigError(
             f"the AWS credentials may not use bucket {bucket} at {where}: {_reason(error)}",
-            "They need s3:ListBucket, s3:GetBucketVersioning and s3:DeleteObject; "
+            "They need s3:ListBucket, s3:GetBucketVersioning, s3:GetObject, s3:PutObject, s3:DeleteObject "
+            "and s3:AbortMultipartUpload; "
             "on a versioned bucket also s3:ListBucketVersions and s3:DeleteObjectVersion.",
         )
     if isinstance(error, ParamValidationError):
@@ -157,6 +188,8 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
             f"bucket {bucket} cannot be used at {where}: {_reason(error)}",
             "Set AWS_REGION to the region of the bucket, and REAPER_S3_BUCKET to its name.",
         )
+    if isinstance(error, ClientError) and not _is_away(code, _status(error)):
+        return ReaperError(f"the S3 store at {where} refuses: {_reason(error)}")
     return Unreachable(
         f"the S3 store at {where} does not answer: {_reason(error)}",
         "Check that it runs and that REAPER_S3_ENDPOINT_URL is its address.",
@@ -176,8 +209,8 @@ def _kind(code: str, status: int, reason: str) -> Kind:
         return Kind.NO_BATCH
     if code == "MissingContentMD5" or (status == 400 and "content-md5" in reason.lower()):
         return Kind.NEEDS_MD5
-    if code in _BROKEN_ON_THE_WAY:
-        return Kind.LATER
+    if _is_away(code, status):
+        return Kind.AWAY
     return Kind.BAD_REQUEST if status in (400, 413) else Kind.LATER
 
 
@@ -186,7 +219,15 @@ def _kind_for_one(code: str, status: int) -> Kind:
         return Kind.FOR_GOOD
     if code in _STOP:
         return Kind.STOP
-    return Kind.GONE if code in _GONE else Kind.LATER
+    if code in _GONE:
+        return Kind.GONE
+    # At 500 a store may stumble over this key each time, and then somebody must get to see it some day.
+    return Kind.AWAY if _is_away(code, status) and status != 500 else Kind.LATER
+
+
+def _is_away(code: str, status: int) -> bool:
+    """Whether this is less an answer than the lack of one."""
+    return code in _BUSY or code in _BROKEN_ON_THE_WAY or status == 429 or status >= 500
 
 
 def _code(error: ClientError) -> str:

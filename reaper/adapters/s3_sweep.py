@@ -25,7 +25,7 @@ SPLITS = 50
 # What no XML document can contain; one such key would spoil the request for the other 999.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 NOT_MENTIONED = Failed("not mentioned in the reply")
-DEADLINE_OVER = Failed("deadline: not tried any more")
+DEADLINE_OVER = Failed("deadline: not tried any more", outage=True)
 NO_NAME = Failed("an empty key names no object", permanent=True)
 AMBIGUOUS = Failed(
     "the key cannot be deleted alone: servers may take its path for another one", permanent=True
@@ -54,7 +54,8 @@ class Sweep:
             versioned = self._bucket.is_versioned()
         except REQUEST_ERRORS as error:
             # A plain delete of what may be versioned would hide the bytes and call them gone.
-            self._fail([Entry(key) for key in wanted], Failed(s3_errors.of_request(error).reason))
+            trouble = s3_errors.of_request(error)
+            self._fail([Entry(key) for key in wanted], Failed(trouble.reason, outage=trouble.outage))
             return
         if versioned:
             self._delete_versions(wanted)
@@ -161,7 +162,7 @@ class Sweep:
             self._refused([entry], s3_errors.of_key(error))
 
     def _refused(self, entries: Iterable[Entry], trouble: Trouble) -> None:
-        failed = Failed(trouble.reason, permanent=trouble.kind is Kind.FOR_GOOD)
+        failed = Failed(trouble.reason, permanent=trouble.kind is Kind.FOR_GOOD, outage=trouble.outage)
         if trouble.kind is Kind.STOP:
             self._stopped = failed
         if trouble.kind is not Kind.GONE:

@@ -173,7 +173,7 @@ def test_a_missing_bucket_is_named_with_what_to_do(open_store, store):
 def test_a_missing_bucket_fails_the_keys_for_now(open_store, store):
     failed = open_store("absent-bucket", store.endpoint_url).delete(["a", "b"])
     assert failed.keys() == {"a", "b"}
-    assert all("NoSuchBucket" in why.error and not why.permanent for why in failed.values())
+    assert all("NoSuchBucket" in why.error and why.outage for why in failed.values())
 
 
 def test_a_wrong_secret_is_named_with_what_to_do(store, open_store, bucket, monkeypatch):
@@ -185,7 +185,7 @@ def test_a_wrong_secret_is_named_with_what_to_do(store, open_store, bucket, monk
     assert "AWS_SECRET_ACCESS_KEY" in caught.value.hint
     failed = s3.delete(["a"])
     assert "SignatureDoesNotMatch" in failed["a"].error
-    assert not failed["a"].permanent
+    assert failed["a"].outage
 
 
 def test_no_credentials_at_all_are_a_matter_of_configuration(store, open_store, bucket, monkeypatch):
@@ -194,7 +194,7 @@ def test_no_credentials_at_all_are_a_matter_of_configuration(store, open_store, 
     s3 = open_store(bucket, store.endpoint_url)
     with pytest.raises(ConfigError, match="no AWS credentials were found"):
         s3.check()
-    assert s3.delete(["a"]) == {"a": Failed("no AWS credentials were found")}
+    assert s3.delete(["a"]) == {"a": Failed("no AWS credentials were found", outage=True)}
 
 
 @pytest.mark.usefixtures("store")
@@ -202,4 +202,4 @@ def test_a_store_that_is_not_there_is_unreachable(open_store, closed_port):
     s3 = open_store("bucket", f"http://127.0.0.1:{closed_port}")
     with pytest.raises(Unreachable, match="does not answer: no connection"):
         s3.check()
-    assert s3.delete(["a"]) == {"a": Failed("no connection")}
+    assert s3.delete(["a"]) == {"a": Failed("no connection", outage=True)}

@@ -48,7 +48,7 @@ def answer(reply):
 def test_every_refused_key_comes_back_and_no_other(server, s3):
     server.script = refuse("SlowDown", when=lambda key: key.endswith("7"))
     failed = s3.delete(KEYS)
-    assert failed == {key: Failed("SlowDown: so it is") for key in KEYS if key.endswith("7")}
+    assert failed == {key: Failed("SlowDown: so it is", outage=True) for key in KEYS if key.endswith("7")}
     assert server.sizes == [1000, 1000, 500]
 
 
@@ -58,10 +58,16 @@ def test_a_refusal_that_time_does_not_heal_is_for_good(server, s3, code):
     assert s3.delete(["a", "b"]) == {"b": Failed(f"{code}: so it is", permanent=True)}
 
 
-@pytest.mark.parametrize("code", ["SlowDown", "InternalError", "ServiceUnavailable", "SomethingNew"])
-def test_any_other_refusal_is_for_now(server, s3, code):
+@pytest.mark.parametrize("code", ["InternalError", "OperationAborted", "SomethingNew"])
+def test_any_other_refusal_of_a_key_is_for_now_and_counts(server, s3, code):
     server.script = refuse(code, when=lambda key: key == "b")
     assert s3.delete(["a", "b"]) == {"b": Failed(f"{code}: so it is")}
+
+
+@pytest.mark.parametrize("code", ["SlowDown", "ServiceUnavailable", "Throttling", "RequestLimitExceeded"])
+def test_a_key_for_which_the_store_is_too_busy_has_not_failed(server, s3, code):
+    server.script = refuse(code, when=lambda key: key == "b")
+    assert s3.delete(["a", "b"]) == {"b": Failed(f"{code}: so it is", outage=True)}
 
 
 @pytest.mark.parametrize("code", ["NoSuchKey", "NoSuchVersion"])
@@ -93,22 +99,24 @@ def test_keys_that_were_not_asked_for_are_not_heard_of(server, s3):
         (error(200, "InternalError"), "InternalError: so it is"),
         (Reply(None), "the connection broke"),
         (Reply(502, ""), "502: Bad Gateway"),
+        (error(429, "Enough"), "Enough: so it is"),
+        (error(400, "RequestTimeout"), "RequestTimeout: so it is"),
     ],
 )
-def test_a_chunk_that_fails_does_not_take_the_others_along(server, s3, reply, reason):
+def test_a_chunk_without_an_answer_is_an_outage_and_does_not_take_the_others_along(server, s3, reply, reason):
     server.script = in_turn(all_deleted, answer(reply), all_deleted)
-    assert s3.delete(KEYS) == dict.fromkeys(KEYS[1000:2000], Failed(reason))
+    assert s3.delete(KEYS) == dict.fromkeys(KEYS[1000:2000], Failed(reason, outage=True))
 
 
 def test_a_request_without_an_answer_fails_its_chunk_only(server, open_store):
     s3 = open_store("bucket", server.endpoint_url, options=S3Options(attempts=1, read_timeout=0.2))
     server.script = in_turn(server.hang, all_deleted)
-    assert s3.delete(KEYS[:1500]) == dict.fromkeys(KEYS[:1000], Failed("no answer in time"))
+    assert s3.delete(KEYS[:1500]) == dict.fromkeys(KEYS[:1000], Failed("no answer in time", outage=True))
 
 
 def test_a_storm_fails_everything_for_now(server, s3):
     server.script = answer(error(503, "SlowDown"))
-    assert s3.delete(KEYS) == dict.fromkeys(KEYS, Failed("SlowDown: so it is"))
+    assert s3.delete(KEYS) == dict.fromkeys(KEYS, Failed("SlowDown: so it is", outage=True))
     assert server.sizes == [1000, 1000, 500]
 
 
@@ -127,7 +135,7 @@ def test_no_request_begins_after_the_deadline(server, open_store):
 
     server.script = slowly
     s3 = open_store("bucket", server.endpoint_url, options=S3Options(deadline=60), clock=lambda: now[0])
-    assert s3.delete(KEYS) == dict.fromkeys(KEYS[2000:], Failed("deadline: not tried any more"))
+    assert s3.delete(KEYS) == dict.fromkeys(KEYS[2000:], Failed("deadline: not tried any more", outage=True))
     assert server.sizes == [1000, 1000]
     assert s3.delete(["next call"]) == {}
 
@@ -143,7 +151,7 @@ SHUT_OUT = [
 @pytest.mark.parametrize(("status", "code"), [*SHUT_OUT, (403, "AccessDenied")])
 def test_a_store_that_lets_nobody_in_is_asked_no_more(server, s3, status, code):
     server.script = in_turn(all_deleted, answer(error(status, code)))
-    assert s3.delete(KEYS) == dict.fromkeys(KEYS[1000:], Failed(f"{code}: so it is"))
+    assert s3.delete(KEYS) == dict.fromkeys(KEYS[1000:], Failed(f"{code}: so it is", outage=True))
     assert server.sizes == [1000, 1000]
 
 
@@ -152,7 +160,7 @@ def test_a_store_that_lets_nobody_in_is_asked_no_more_about_single_keys(server, 
     options = S3Options(attempts=1, single_deletes=True, threads=1)
     s3 = open_store("bucket", server.endpoint_url, options=options)
     server.script = in_turn(all_deleted, answer(error(status, code)))
-    assert s3.delete(KEYS) == dict.fromkeys(KEYS[1:], Failed(f"{code}: so it is"))
+    assert s3.delete(KEYS) == dict.fromkeys(KEYS[1:], Failed(f"{code}: so it is", outage=True))
     assert len(server.asked) == 2
 
 
@@ -170,12 +178,18 @@ def test_single_deletes_have_an_outcome_per_key(server, open_store):
         "denied": error(403, "AccessDenied"),
         "busy": error(503, "SlowDown"),
         "gone": error(404, "NoSuchKey"),
+        "stumble": error(500, "InternalError"),
+        "away": error(504, "GatewayTimeout"),
+        "conflict": error(409, "OperationAborted"),
     }
     server.script = lambda asked: replies.get(asked.keys[0], Reply(204))
     s3 = open_store("bucket", server.endpoint_url, options=S3Options(attempts=1, single_deletes=True))
-    assert s3.delete(["a", "denied", "busy", "gone", "b"]) == {
+    assert s3.delete(["a", *replies, "b"]) == {
         "denied": Failed("AccessDenied: so it is", permanent=True),
-        "busy": Failed("SlowDown: so it is"),
+        "busy": Failed("SlowDown: so it is", outage=True),
+        "stumble": Failed("InternalError: so it is"),
+        "away": Failed("GatewayTimeout: so it is", outage=True),
+        "conflict": Failed("OperationAborted: so it is"),
     }
 
 
@@ -248,7 +262,7 @@ def test_a_bucket_whose_versioning_is_not_told_is_taken_for_unversioned(server, 
 
 def test_nothing_is_deleted_while_it_is_unknown_whether_only_markers_would_be_left(server, s3):
     server.versioning = error(503, "SlowDown")
-    assert s3.delete(["a"]) == {"a": Failed("SlowDown: so it is")}
+    assert s3.delete(["a"]) == {"a": Failed("SlowDown: so it is", outage=True)}
     assert server.asked == []
     server.versioning = Reply(200, "<VersioningConfiguration/>")
     assert s3.delete(["a"]) == {}
