@@ -15,7 +15,7 @@ from pytest_postgresql import factories
 from reaper.embedded import Postgres
 from reaper.migrate import migrate
 
-pytest_plugins = ["tests.paste_fixtures"]
+pytest_plugins = ["tests.paste_fixtures", "tests.door_fixtures"]
 
 
 class Connect(Protocol):

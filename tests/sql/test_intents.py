@@ -6,7 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.paste_fixtures import Connection, Worker, codes, column, record, refs, refusals, refused, value
+from tests.door_fixtures import Bytes, Owed, Writer, accounts, owed
+from tests.paste_fixtures import Worker, codes, column, record, refs, refusals, refused, value
 
 SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
@@ -16,15 +17,10 @@ def overdue(me: Worker) -> Callable[..., UUID]:
     """Begins a put whose writer is never heard of again; its time comes with the next move of the clock."""
 
     def begin(code: str = "a", content: str = "h", expires: str | None = None) -> UUID:
-        found = me.call("begin_put", code, content, 10, later(me.connection, expires))
-        intent: UUID = found[0].intent_id
+        intent: UUID = Writer(me.connection).begin(code, content, expires=expires).intent_id
         return intent
 
     return begin
-
-
-def later(db: Connection, interval: str | None) -> Any:
-    return value(db, "select reaper.clock() + %s::interval", interval)
 
 
 def claimed(me: Worker, limit: int = 100) -> dict[str, Any]:
@@ -36,20 +32,6 @@ def resolve(
     me: Worker, intent: Any, found: bool = True, size: int | None = 10, sha: str | None = None
 ) -> str:
     return str(me.call("resolve_intent", intent.intent_id, intent.lease, found, size, sha)[0].resolve_intent)
-
-
-def accounts(db: Connection, backend: str = "default") -> tuple[int, int, int]:
-    """Bytes in use, owed a deletion and reserved."""
-    row = record(db, "select * from reaper.backends where name = %s", backend)
-    return row.bytes_used, row.orphan_bytes, row.reserved_bytes
-
-
-def queue(db: Connection) -> list[tuple[Any, ...]]:
-    """Which keys are owed a deletion, how often, and how long from now."""
-    return db.execute(
-        "select object_key, size_bytes, passes_left, extract(epoch from next_attempt - queued_at)::int"
-        "  from reaper.cleanup_queue order by queue_id"
-    ).fetchall()
 
 
 def test_an_intent_is_left_alone_until_it_is_older_than_the_setting(me, overdue, clock):
@@ -151,11 +133,11 @@ def test_bytes_that_are_there_and_whole_become_the_paste(db, me, overdue, clock)
     overdue("a", SHA)
     clock.advance("1 hour")
     intent = claimed(me)["a"]
-    assert accounts(db) == (0, 0, 10)
+    assert accounts(db) == Bytes(reserved=10)
     assert resolve(me, intent, sha=SHA.upper()) == "committed"
     assert me.call("get_paste", "a")[0].object_key == intent.object_key
-    assert accounts(db) == (10, 0, 0)
-    assert queue(db) == []
+    assert accounts(db) == Bytes(used=10)
+    assert owed(db) == []
 
 
 def test_bytes_of_content_that_came_meanwhile_are_queued_and_the_paste_is_made(db, me, overdue, clock):
@@ -166,8 +148,8 @@ def test_bytes_of_content_that_came_meanwhile_are_queued_and_the_paste_is_made(d
     intent = claimed(me)["a"]
     assert resolve(me, intent) == "committed"
     assert refs(db, "h") == 2
-    assert queue(db) == [(intent.object_key, 10, 1, 0)]
-    assert accounts(db) == (10, 10, 0)
+    assert owed(db) == [Owed(intent.object_key, 10, passes_left=1, delay=0)]
+    assert accounts(db) == Bytes(used=10, orphan=10)
 
 
 WRONG = {
@@ -188,8 +170,8 @@ def test_what_is_not_there_or_not_whole_is_dropped_and_leaves_no_bytes_behind(db
     assert resolve(me, intent, **{"sha": SHA, **what}) == "dropped"
     assert codes(db) == set()
     # A slow upload may still land: the key is deleted later, and twice.
-    assert queue(db) == [(intent.object_key, 10, 2, 900)]
-    assert accounts(db) == (0, 10, 0)
+    assert owed(db) == [Owed(intent.object_key, 10, passes_left=2, delay=900)]
+    assert accounts(db) == Bytes(orphan=10)
 
 
 def test_other_hashes_than_sha256_are_not_compared(me, overdue, clock):
@@ -213,7 +195,7 @@ def test_a_code_that_was_taken_meanwhile_keeps_its_paste(db, me, paste, overdue,
     assert resolve(me, intent) == "dropped"
     assert column(db, "select content_hash from pastes") == ["other"]
     assert refs(db, "h") is None
-    assert queue(db) == [(intent.object_key, 10, 2, 900)]
+    assert owed(db) == [Owed(intent.object_key, 10, passes_left=2, delay=900)]
 
 
 def test_a_code_that_is_being_taken_is_waited_for(db, me, connect, overdue, clock):
@@ -247,8 +229,8 @@ def test_an_intent_without_room_is_not_made_into_content(db, me, overdue, clock)
     assert not intent.upload_required
     assert resolve(me, intent) == "dropped"
     # How much lies there nobody knows: it had no leave to be uploaded.
-    assert queue(db) == [(intent.object_key, None, 2, 900)]
-    assert accounts(db) == (0, 0, 0)
+    assert owed(db) == [Owed(intent.object_key, None, passes_left=2, delay=900)]
+    assert accounts(db) == Bytes()
 
 
 def test_what_its_writer_settled_meanwhile_is_gone(db, me, overdue, clock):
@@ -257,11 +239,11 @@ def test_what_its_writer_settled_meanwhile_is_gone(db, me, overdue, clock):
     intents = claimed(me)
     me.call("commit_put", committed, True)
     me.call("abort_put", aborted)
-    before = queue(db)
+    before = owed(db)
     assert resolve(me, intents["a"], found=False) == "gone"
     assert resolve(me, intents["b"]) == "gone"
     assert codes(db) == {"a"}
-    assert queue(db) == before
+    assert owed(db) == before
 
 
 def test_what_was_resolved_is_gone_for_its_writer_and_for_who_resolves_it_again(me, overdue, clock):
