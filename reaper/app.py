@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Self
 from reaper import db
 from reaper.adapters.nothing import NoCache, NoLock
 from reaper.backends import DEFAULT_BACKEND, Backend
+from reaper.circuits import Circuits, GuardedStore
 from reaper.config import Settings
 from reaper.crew import Crew, Lanes, Options
-from reaper.errors import ConfigError
+from reaper.errors import ConfigError, Unreachable
 from reaper.expiry import Allowance, At, Holdings, Lane, SideEffects, nowhere, run_lanes
 from reaper.health import HealthServer, Vitals
 from reaper.migrate import check_schema
+from reaper.parallel import for_each
 from reaper.ports import Cache, ClaimLock, ObjectStore
 from reaper.pulse import Pulse, worker_name
 from reaper.queries import Queries
@@ -82,22 +84,60 @@ class App:
         finally:
             session.close()
 
-    def check(self) -> None:
-        """Refuse to start where work would fail: an older schema, no bucket, wrong credentials."""
+    def check(self, register: bool = True) -> None:
+        """Refuse to start where work would fail: an older schema, no bucket, wrong credentials.
+
+        One backend that does not answer is no reason while another does. What is fine is then made known.
+        """
         with self.connect("check") as connection:
             check_schema(connection)
-        for store in self.stores.values():
-            store.check()
+            self._check_buckets()
+            if register:
+                for name, backend in self.settings.backends.items():
+                    Queries(connection).register_backend(name, backend.quota)
+
+    def _check_buckets(self) -> None:
+        silent = {name: error for name, error in for_each(self.buckets, self._silence).items() if error}
+        if len(silent) == len(self.buckets):
+            raise next(iter(silent.values()))
+        for name, error in silent.items():
+            self.circuits.failed(name, error.message)
+            self.telemetry.backend_silent(name, error.message)
+
+    def _silence(self, name: str) -> Unreachable | None:
+        """Why a backend does not answer; what it refuses is raised."""
+        try:
+            self.buckets[name].check()
+        except Unreachable as error:
+            return error
+        return None
 
     @cached_property
-    def stores(self) -> dict[str, ObjectStore]:
-        """The backends by name."""
+    def buckets(self) -> dict[str, ObjectStore]:
+        """The backends by name, as they are; all their requests together pass one gate."""
+        from reaper.adapters.admission import AdmissionGate
         from reaper.adapters.s3 import S3Store
 
         backends = self.settings.backends
         if not backends:
             raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
-        return {name: S3Store(b.bucket, b.endpoint_url, self._options(b)) for name, b in backends.items()}
+        gate = AdmissionGate(self.settings.max_concurrent_requests)
+        return {
+            name: S3Store(b.bucket, b.endpoint_url, self._options(b), gate=gate)
+            for name, b in backends.items()
+        }
+
+    @cached_property
+    def stores(self) -> dict[str, ObjectStore]:
+        """The backends by name; those that do not answer are left alone for a while."""
+        return {name: GuardedStore(name, bucket, self.circuits) for name, bucket in self.buckets.items()}
+
+    @cached_property
+    def circuits(self) -> Circuits:
+        """What all processes together know of the backends; it waits for no database."""
+        session = Session(lambda: self.connect("circuits:0"), patience=0)
+        self._open.callback(session.close)
+        return Circuits(session, self.telemetry)
 
     @cached_property
     def cache(self) -> Cache:

@@ -105,6 +105,8 @@ def read_backends(path: Path, variables: Mapping[str, str | None]) -> dict[str, 
         else:
             problems += [f"backends.{name}.{text}" for text in _unset(backends[name], variables)]
     problems += _shared(backends)
+    if backends and DEFAULT_BACKEND not in backends:
+        problems.append("one backend must be called default: content that came past the doors lies there")
     if problems:
         raise ConfigError("; ".join(f"{path}: {problem}" for problem in problems))
     return backends

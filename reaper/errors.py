@@ -3,6 +3,7 @@
 ReaperError                    4
 ├── ConfigError                4   a setting is missing or wrong
 ├── Unreachable                5   no server answers, or it refuses the login
+│   └── CircuitOpen            5   a backend that did not answer before, and is left alone for a while
 ├── DatabaseError              4   the server refused a statement; carries its SQLSTATE
 │   ├── ClaimLost          RP001   the batch is no longer held: drop it, go on
 │   ├── BytesNeeded        RP002   the content is gone: upload, commit again
@@ -56,9 +57,13 @@ class ConfigError(ReaperError):
 
 
 class Unreachable(ReaperError):
-    """The database does not answer or does not let us in."""
+    """A server does not answer or does not let us in."""
 
     exit_code = Exit.UNREACHABLE
+
+
+class CircuitOpen(Unreachable):
+    """The backend was not asked: too many requests before had no answer."""
 
 
 class DatabaseError(ReaperError):

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from reaper.errors import ClaimLost, DatabaseError
 from reaper.model import START, Batch, Claim, Cursor, Failed, ObjectRef
+from reaper.parallel import for_each
 from reaper.ports import Cache, ClaimLock, ObjectStore
 from reaper.queries import Failures, code_failures, object_failures
 from reaper.session import TRANSIENT, Session
@@ -61,17 +62,19 @@ class SideEffects:
         return code_failures(stale)
 
     def _delete(self, objects: Sequence[ObjectRef]) -> dict[tuple[str, str], Failed]:
-        failed: dict[tuple[str, str], Failed] = {}
-        for backend in sorted({o.backend for o in objects}):
-            keys = [o.object_key for o in objects if o.backend == backend]
-            store = self.stores.get(backend)
-            left = (
-                store.delete(keys)
-                if store
-                else dict.fromkeys(keys, Failed(f"backend {backend} is not configured", outage=True))
-            )
-            failed.update({(backend, key): why for key, why in left.items()})
-        return failed
+        """Delete on all backends side by side, so that a slow one delays only its own objects."""
+        keys: dict[str, list[str]] = {}
+        for o in objects:
+            keys.setdefault(o.backend, []).append(o.object_key)
+        left = for_each(keys, lambda backend: self._delete_on(backend, keys[backend]))
+        return {(backend, key): why for backend, failed in left.items() for key, why in failed.items()}
+
+    def _delete_on(self, backend: str, keys: Sequence[str]) -> Mapping[str, Failed]:
+        store = self.stores.get(backend)
+        if store is None:
+            # Says nothing about the objects: another process may know the backend.
+            return dict.fromkeys(keys, Failed(f"backend {backend} is not configured here", outage=True))
+        return store.delete(keys)
 
 
 class Allowance:

@@ -96,6 +96,16 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Circuit:
+    """Whether a backend is in use (closed), left alone until `retry_at` (open) or probed (half_open)."""
+
+    backend: str
+    state: str
+    retry_at: datetime | None
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredObject:
     """An object as a listing of its backend shows it."""
 

@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from reaper.db import Connection, translated
 from reaper.model import (
     Batch,
+    Circuit,
     Claim,
     Committed,
     Copy,
@@ -196,6 +197,22 @@ class Queries:
         return bool(
             self._value("select reaper.defer_intent(%s, %s, %s)", intent.intent_id, intent.lease, error)
         )
+
+    def register_backend(self, name: str, quota: int | None) -> None:
+        """Make a backend known; what a DBA changed stays."""
+        self._value("select reaper.register_backend(%s, %s)", name, quota)
+
+    def circuit_states(self) -> list[Circuit]:
+        """The circuits of all backends that were ever in trouble."""
+        return self._rows(Circuit, "select * from reaper.circuit_states()")
+
+    def report_failure(self, backend: str, error: str) -> str:
+        """Say that a backend did not answer; the state of its circuit after that."""
+        return str(self._value("select reaper.report_failure(%s, %s)", backend, error))
+
+    def report_success(self, backend: str) -> bool:
+        """Say that a backend answered; whether that closed its circuit."""
+        return bool(self._value("select reaper.report_success(%s)", backend))
 
     def register_service(self, name: str, schedule: str, description: str, enabled: bool) -> None:
         """Make a service known; what a DBA changed stays."""

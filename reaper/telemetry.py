@@ -16,9 +16,10 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, write_to_textfile
 
 from reaper.errors import ReaperError
-from reaper.model import Batch, Figures, Rescued, Reset
+from reaper.model import Batch, Circuit, Figures, Rescued, Reset
 
 WRITE_EVERY = 15.0
+CIRCUITS = "circuits"
 
 
 class Telemetry:
@@ -77,6 +78,19 @@ class Telemetry:
             ["service", "outcome"],
             registry=self.registry,
         )
+        self._backend_failures = Counter(
+            "reaper_backend_failures_total",
+            "Requests to a backend that had no answer.",
+            ["backend"],
+            registry=self.registry,
+        )
+        self._circuit_open = Gauge(
+            "reaper_circuit_open",
+            "1 while the backend is left alone or probed.",
+            ["backend"],
+            registry=self.registry,
+        )
+        self._left_alone: set[str] = set()
         self._throttled = Gauge(
             "reaper_throttled", "1 while this process waits before its next batch.", registry=self.registry
         )
@@ -214,6 +228,40 @@ class Telemetry:
             self._log.info("going on")
         else:
             self._log.warning("waiting before the next batch", reason=reason)
+
+    def backend_failed(self, backend: str) -> None:
+        """A request to a backend had no answer; the circuit says what follows from that."""
+        self._backend_failures.labels(backend).inc()
+
+    def backend_silent(self, backend: str, reason: str) -> None:
+        """At the start one backend does not answer, and others do."""
+        self._log.warning("backend does not answer, going on with the others", backend=backend, reason=reason)
+
+    def circuits(self, states: Sequence[Circuit]) -> None:
+        """The circuits as PostgreSQL has them; news are those that opened or closed since the last time."""
+        left_alone = {c.backend: c for c in states if c.state != "closed"}
+        with self._guard:
+            before, self._left_alone = self._left_alone, set(left_alone)
+            self._said.discard(CIRCUITS)
+        for circuit in states:
+            self._circuit_open.labels(circuit.backend).set(circuit.backend in left_alone)
+        for backend in sorted(left_alone.keys() - before):
+            self._log.warning(
+                "backend does not answer and is left alone",
+                backend=backend,
+                until=str(left_alone[backend].retry_at),
+                reason=left_alone[backend].last_error,
+            )
+        for backend in sorted(before - left_alone.keys()):
+            self._log.info("backend answers again", backend=backend)
+
+    def circuits_unknown(self, error: ReaperError) -> None:
+        """PostgreSQL does not say which backends are left alone; said once until it does."""
+        with self._guard:
+            if CIRCUITS in self._said:
+                return
+            self._said.add(CIRCUITS)
+        self._log.warning("circuits are unknown, every backend is tried", reason=error.message)
 
     def worker_started(self, queues: Sequence[str], slots: int, concurrency: int) -> None:
         """The worker takes jobs from here on."""

@@ -59,7 +59,7 @@ def verify(
     options.set_up_logging(verbose=False, log_json=False)
     settings = config.load_all("database_url", "backends", database_url=database_url)
     with App(settings) as app, _watched(hidden=as_json) as watch:
-        app.check()
+        app.check(register=False)
         report = app.verify(repair, watch)
     if as_json:
         words.print_json(report.as_dict())

@@ -81,7 +81,7 @@ class Tour:
         return App(config.load_all("database_url", "redis_url", "s3_bucket"))
 
     def _settle(self, app: App) -> None:
-        store, cache = app.stores[DEFAULT_BACKEND], app.cache
+        store, cache = app.buckets[DEFAULT_BACKEND], app.cache
         assert isinstance(store, town.Shelf)
         assert isinstance(cache, town.Memory)
         store.create_bucket()

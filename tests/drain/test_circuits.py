@@ -1,0 +1,274 @@
+"""A backend that does not answer is left alone by all processes, and the others never notice."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from reaper.circuits import Circuits, GuardedStore
+from reaper.db import connect as connect_to
+from reaper.errors import CircuitOpen, ConfigError, Unreachable
+from reaper.model import Failed, StoredObject
+from reaper.session import Session
+from reaper.telemetry import Telemetry
+from tests.paste_fixtures import value
+
+AWAY = Failed("no connection", outage=True)
+OPEN_IT = 5
+
+
+class Scripted:
+    """A store that answers as it is told, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.left: Mapping[str, Failed] = {}
+        self.error: Exception | None = None
+        self.asked = 0
+
+    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        self.asked += 1
+        return {key: self.left[key] for key in keys if key in self.left}
+
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
+        return {key: StoredObject(key, len(self.answer())) for key in keys}
+
+    def list(self, after: str = "") -> Iterator[StoredObject]:
+        yield StoredObject(after, len(self.answer()))
+        self.answer()
+
+    def get(self, key: str) -> bytes | None:
+        return self.answer() + key.encode()
+
+    def put(self, *_: Any) -> None:
+        self.answer()
+
+    def digest(self, _: str) -> None:
+        self.answer()
+
+    def check(self) -> None:
+        self.answer()
+
+    def probe(self) -> None:
+        self.answer()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return ("noted",)
+
+    def answer(self) -> bytes:
+        self.asked += 1
+        if self.error:
+            raise self.error
+        return b""
+
+    def __repr__(self) -> str:
+        return "Scripted()"
+
+
+class Time:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def process(dsn: str, time: Time) -> Iterator[Callable[[], Circuits]]:
+    """The circuits as another process sees them."""
+    sessions: list[Session] = []
+
+    def start() -> Circuits:
+        sessions.append(Session(lambda: connect_to(dsn, "reaper:circuits:0"), patience=0))
+        return Circuits(sessions[-1], Telemetry(), time)
+
+    yield start
+    for session in sessions:
+        session.close()
+
+
+@pytest.fixture
+def circuits(process: Callable[[], Circuits]) -> Circuits:
+    return process()
+
+
+@pytest.fixture
+def inner() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def store(inner: Scripted, circuits: Circuits) -> GuardedStore:
+    return GuardedStore("cold", inner, circuits)
+
+
+def open_circuit(circuits: Circuits, backend: str = "cold") -> None:
+    for _ in range(OPEN_IT):
+        circuits.failed(backend, "no connection")
+
+
+def test_a_backend_that_is_away_is_asked_five_times_and_then_left_alone(
+    store: GuardedStore, inner: Scripted, db: Any
+) -> None:
+    inner.left = {"a": AWAY, "b": AWAY}
+    for _ in range(OPEN_IT):
+        assert store.delete(["a", "b"]) == inner.left
+    with capture_logs() as logs:
+        left = store.delete(["a", "b"])
+    assert left == dict.fromkeys(["a", "b"], Failed("circuit is open", outage=True))
+    assert inner.asked == OPEN_IT
+    assert [(line["event"], line["backend"]) for line in logs] == [
+        ("backend does not answer and is left alone", "cold")
+    ]
+    assert value(db, "select last_error from reaper.circuits where backend = 'cold'") == "no connection"
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"a": Failed("AccessDenied: no", permanent=True)},
+        {"a": Failed("InternalError: sorry")},
+        {"a": Failed("SlowDown: later", outage=True)},
+        {},
+    ],
+)
+def test_an_answer_for_one_key_is_an_answer(
+    store: GuardedStore, inner: Scripted, circuits: Circuits, left: Mapping[str, Failed]
+) -> None:
+    for _ in range(2):
+        for _ in range(OPEN_IT - 1):
+            circuits.failed("cold", "no connection")
+        inner.left = left
+        store.delete(["a", "b"])
+    assert not circuits.is_open("cold")
+
+
+def test_a_key_that_is_named_twice_counts_once(
+    store: GuardedStore, inner: Scripted, circuits: Circuits
+) -> None:
+    inner.left = {"a": AWAY}
+    for _ in range(OPEN_IT):
+        store.delete(["a", "a"])
+    assert circuits.is_open("cold")
+
+
+def test_what_one_process_found_out_another_knows_a_second_later(
+    process: Callable[[], Circuits], time: Time
+) -> None:
+    one, other = process(), process()
+    assert not other.is_open("cold")
+    open_circuit(one)
+    assert one.is_open("cold")
+    assert not other.is_open("cold")
+    time.now += 1
+    assert other.is_open("cold")
+    assert not other.is_open("default")
+
+
+def test_failures_of_all_processes_count_together(process: Callable[[], Circuits]) -> None:
+    one, other = process(), process()
+    for _ in range(OPEN_IT - 1):
+        one.failed("cold", "no connection")
+    other.failed("cold", "no connection")
+    assert other.is_open("cold")
+
+
+def test_failures_that_are_far_apart_do_not_add_up(process: Callable[[], Circuits], time: Time) -> None:
+    one, other = process(), process()
+    for _ in range(3 * OPEN_IT):
+        one.failed("cold", "a hiccup")
+        time.now += 60
+        other.succeeded("cold")
+    assert not one.is_open("cold")
+
+
+def test_a_late_answer_closes_the_circuit(circuits: Circuits) -> None:
+    open_circuit(circuits)
+    assert circuits.is_open("cold")
+    with capture_logs() as logs:
+        circuits.succeeded("cold")
+        assert not circuits.is_open("cold")
+    assert [line["event"] for line in logs] == ["backend answers again"]
+
+
+def test_a_success_is_no_question_to_postgresql_each_time(
+    circuits: Circuits, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("reaper.queries.Queries.report_success", lambda _, backend: told.append(backend))
+    for _ in range(100):
+        circuits.succeeded("cold")
+        circuits.succeeded("default")
+    assert told == ["cold", "default"]
+    time.now += 1
+    circuits.succeeded("cold")
+    assert told == ["cold", "default", "cold"]
+    circuits.failed("cold", "no connection")
+    circuits.succeeded("cold")
+    assert len(told) == 4
+
+
+CALLS: list[Callable[[GuardedStore], Any]] = [
+    lambda store: list(store.list()),
+    lambda store: store.find(["a"]),
+    lambda store: store.put("a", b"", 0),
+    lambda store: store.get("a"),
+    lambda store: store.digest("a"),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_request_counts_and_is_spared(
+    store: GuardedStore, inner: Scripted, circuits: Circuits, call: Callable[[GuardedStore], Any]
+) -> None:
+    call(store)
+    inner.error = Unreachable("the S3 store does not answer")
+    for _ in range(OPEN_IT):
+        with pytest.raises(Unreachable):
+            call(store)
+    asked = inner.asked
+    with pytest.raises(CircuitOpen, match="backend cold is left alone"):
+        call(store)
+    assert inner.asked == asked
+    circuits.succeeded("cold")
+    inner.error = None
+    call(store)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_refusal_opens_no_circuit_and_resets_none(
+    store: GuardedStore, inner: Scripted, circuits: Circuits, db: Any, call: Callable[[GuardedStore], Any]
+) -> None:
+    circuits.failed("cold", "no connection")
+    inner.error = ConfigError("the credentials may not use the bucket")
+    for _ in range(OPEN_IT):
+        with pytest.raises(ConfigError):
+            call(store)
+    assert value(db, "select failures from reaper.circuits") == 1
+
+
+def test_who_wants_to_know_is_let_through(store: GuardedStore, inner: Scripted, circuits: Circuits) -> None:
+    open_circuit(circuits)
+    store.check()
+    store.probe()
+    assert (inner.asked, store.notes, repr(store)) == (2, ("noted",), "Scripted()")
+    assert circuits.is_open("cold")
+
+
+def test_without_postgresql_every_backend_is_tried(inner: Scripted, time: Time) -> None:
+    nowhere = Session(lambda: connect_to("postgresql://nobody@127.0.0.1:1/nothing", "x"), patience=0)
+    store = GuardedStore("cold", inner, Circuits(nowhere, Telemetry(), time))
+    with capture_logs() as logs:
+        for _ in range(2 * OPEN_IT):
+            assert store.get("a") == b"a"
+            inner.left = {"a": AWAY}
+            assert store.delete(["a"]) == inner.left
+    assert [line["event"] for line in logs] == ["circuits are unknown, every backend is tried"]
