@@ -23,16 +23,17 @@ def test_a_drain_whose_connections_are_cut_again_and_again_comes_to_its_end(
     world: World, populate: Populate
 ) -> None:
     populate(due=3_000, live=300, contents=2_000)
-    cut, done = 0, threading.Event()
+    cut, batches, done = 0, 5, threading.Event()
 
     def cutter() -> None:
-        nonlocal cut
+        nonlocal cut, batches
         with psycopg.connect(world.dsn, autocommit=True) as connection:
             while not done.is_set():
-                rows = connection.execute("select count(*) from reaper.runs").fetchone()
-                ended = connection.execute(END).fetchone() if rows and rows[0] % 3 == 1 else (0,)
-                cut += ended[0] if ended else 0
-                done.wait(0.2)
+                runs = connection.execute("select count(*) from reaper.runs").fetchone()
+                if runs and runs[0] >= batches:
+                    ended = connection.execute(END).fetchone()
+                    cut, batches = cut + (ended[0] if ended else 0), runs[0] + 10
+                done.wait(0.01)
 
     thread = threading.Thread(target=cutter)
     thread.start()
