@@ -13,6 +13,7 @@ from tests.door_fixtures import Bytes, Writer, accounts, intents, owed, truth
 from tests.paste_fixtures import Connection, column, refused, value
 
 WRITERS = 16
+BRIM = 10
 
 
 @pytest.fixture
@@ -244,6 +245,20 @@ def put_until_full(app: Writer, codes: Iterator[tuple[str, str]], ends: list[str
             app.commit(intent.intent_id, intent.upload_required)
 
 
+def hover_at_the_brim(app: Writer, number: int, ends: list[str | None]) -> None:
+    """Reserve and give back, over and over; each reservation is looked at before it is committed."""
+    for n in range(60):
+        try:
+            with app.connection.transaction():
+                intent = app.begin(f"{number}-{n}", f"{number}-{n}", 10)
+                assert truth(app.connection, "only").reserved <= BRIM
+        except psycopg.Error as error:
+            ends.append(error.sqlstate)
+        else:
+            ends.append(None)
+            app.abort(intent.intent_id, False)
+
+
 def all_at_once(*tasks: Callable[[], None]) -> None:
     threads = [threading.Thread(target=task) for task in tasks]
     for thread in threads:
@@ -267,6 +282,18 @@ def test_sixteen_writers_never_overcommit_a_quota_and_use_it_fully(db, writers, 
     assert sum(accounts(db, "only")) == quota, "room was left although writers were refused"
     assert accounts(db, "only").orphan > 0, "no two ever stored the same content at the same time"
     assert seen["looks"] > 10
+
+
+def test_sixteen_writers_who_want_the_last_bytes_again_and_again_never_overcommit_them(
+    db, writers, connect, backends
+):
+    ends: list[str | None] = []
+    backends(only=BRIM)
+    with watched(db, connect(), "only", BRIM):
+        all_at_once(*(partial(hover_at_the_brim, writers(), number, ends) for number in range(WRITERS)))
+    assert set(ends) == {None, "RP008"}
+    assert len(ends) == WRITERS * 60
+    assert accounts(db, "only") == Bytes()
 
 
 def test_sixteen_writers_fill_three_backends_to_the_last_byte(db, writers, connect, backends):

@@ -4,6 +4,9 @@ create or replace function reaper.abort_put(p_intent_id uuid, p_uploaded boolean
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
     set lock_timeout = '2s'
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now     timestamptz := reaper.clock();

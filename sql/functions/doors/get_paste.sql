@@ -9,7 +9,8 @@ create or replace function reaper.get_paste(p_short_code text)
 as $$
     select p.content_hash, c.backend, c.object_key, c.size_bytes, p.expires_at
       from public.pastes p
-     cross join lateral (select * from reaper.copies_of(p.content_hash) limit 1) as c
+     -- The sorting of an adopted column must not meet that of ours.
+     cross join lateral (select * from reaper.copies_of(p.content_hash collate "default") limit 1) as c
      where p.short_code = p_short_code
        and (p.expires_at is null or p.expires_at > reaper.clock());
 $$;
