@@ -10,12 +10,11 @@ from datetime import timedelta
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from reaper import config, db
 from reaper.cli import options, words
+from reaper.cli.counting import counted
 from reaper.errors import Exit
 from reaper.migrate import check_schema
 from reaper.retention import Forecast, Policies, Policy
@@ -157,7 +156,7 @@ def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: opt
     with _policies(database_url) as policies:
         size = policies.limit(name, limit)
         batches = policies.purge_all(name, size, stop.is_set) if all_ else iter([policies.purge(name, size)])
-        deleted = list(_watched(batches))
+        deleted = list(counted(batches, "rows deleted"))
     typer.echo(_result(deleted, more=not all_ and deleted[-1] == size))
     if stop.is_set():
         raise typer.Exit(Exit.INTERRUPTED)
@@ -208,17 +207,3 @@ def _forecast_lines(forecast: Forecast) -> Iterator[tuple[str, str]]:
     yield "statement", escape(forecast.statement)
     for number, line in enumerate(forecast.plan.splitlines()):
         yield "" if number else "plan", escape(line)
-
-
-def _watched(batches: Iterator[int]) -> Iterator[int]:
-    """The same batches, with a moving line where somebody watches."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield from batches
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows deleted"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        for deleted in batches:
-            bar.advance(task, deleted)
-            yield deleted

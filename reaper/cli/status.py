@@ -110,7 +110,7 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     yield "last run", _last_run(health, found.speed)
     yield "blocked", _with_hint(health.rows_blocked, "row", "see reaper.blocked_rows")
     yield "queue", _with_hint(health.objects_queued, "object", "tried again by the next drain")
-    yield "dead", _with_hint(health.objects_dead, "object", "see reaper.dlq; mend the cause")
+    yield "dead", _with_hint(health.objects_dead, "object", "reaper dlq list says why")
     yield "cache", _with_hint(health.invalidations_queued, "invalidation", "waiting for Redis")
     yield "drift", _with_hint(health.drift_last_day, "wrong count", "in the last day; see reaper.drift")
     yield "refusals", _with_hint(health.refusals, "late worker", "fenced off so far (RP001)")

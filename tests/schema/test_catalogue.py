@@ -38,6 +38,7 @@ EXECUTE = {
     "commit_put": DOORS,
     "copies_of": DOORS,
     "count_about": NOBODY,
+    "count_dlq": READING,
     "count_due": READING,
     "cutoff_expression": NOBODY,
     "defer_intent": DOING,
@@ -89,11 +90,13 @@ EXECUTE = {
     "live_pastes": READING,
     "lock_contents": NOBODY,
     "mark_or_block": NOBODY,
+    "name_dead": NOBODY,
     "named_by_others": NOBODY,
     "note_throttle": DOING,
     "owe_invalidation": NOBODY,
     "owing_backends": NOBODY,
     "pause": {"ops"},
+    "pick_dead": NOBODY,
     "place_bytes": NOBODY,
     "plan_drain": READING,
     "plan_policy": {"ops", "ro"},
@@ -151,6 +154,7 @@ EXECUTE = {
     "retention_problems": NOBODY,
     "retention_schedule": READING,
     "retire_worker": DOING,
+    "retry_dead": {"ops"},
     "retry_pause": NOBODY,
     "return_rows": NOBODY,
     "returned_ownerless": DOING,
@@ -170,6 +174,7 @@ EXECUTE = {
     "trigger_problems": NOBODY,
     "try_drop": DOING,
     "unindexed": NOBODY,
+    "write_off_dead": {"ops"},
 }
 
 # Who may SELECT from what. Nobody may write but to the columns below; all other tables are the owner's alone.

@@ -89,3 +89,18 @@ def orphans(db: Connection, backend: str = "all") -> int:
     said = int(value(db, ORPHANS, backend))
     assert said == int(value(db, OWED, backend)), "the account is wrong"
     return said
+
+
+def bury(
+    db: Connection,
+    worker: Worker,
+    backend: str,
+    count: int = 1,
+    *,
+    error: str = "AccessDenied: not yours",
+    **more: Any,
+) -> None:
+    """Objects whose deletion was tried and given up."""
+    queue(db, backend, count, **more)
+    while (claimed := lease(worker, 10_000, backend))[1]:
+        settle(worker, claimed[0], failures(claimed[1], error, permanent=True))

@@ -1,0 +1,271 @@
+"""`reaper dlq …`: objects whose deletion was given up; look, try again, or write off."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from reaper import config, db
+from reaper.cli import options, words
+from reaper.cli.counting import counted
+from reaper.errors import Exit, ReaperError
+from reaper.letters import Choice, Group, Letter, Letters
+from reaper.migrate import check_schema
+
+_HELP = """
+Dead letters: objects whose deletion was given up.
+
+A deletion is tried ten times over some days, then it waits here; one that is denied for good comes at once. \
+An outage of the store brings nothing here. The bytes are still stored: mend the cause, then try again.
+
+    reaper dlq list
+
+    reaper dlq retry --cause AccessDenied
+
+Needs only the database; retry and drop need the role reaper_ops.
+"""
+_Backend = Annotated[
+    str | None, typer.Option("--backend", metavar="NAME", help="Of this backend.", show_default=False)
+]
+_Cause = Annotated[
+    str | None,
+    typer.Option("--cause", metavar="CODE", help="Given up for this: AccessDenied, …", show_default=False),
+]
+_Ids = Annotated[
+    list[int] | None,
+    typer.Option("--id", metavar="N", help="This one; may be repeated.", show_default=False),
+]
+_All = Annotated[bool, typer.Option("--all", help="All of them.")]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+_Limit = Annotated[
+    int, typer.Option("--limit", metavar="N", min=0, max=10_000, help="Name the newest so many.")
+]
+_Number = Annotated[int, typer.Argument(metavar="N", help="Its number, as `reaper dlq list` shows it.")]
+_Reason = Annotated[
+    str | None,
+    typer.Option("--reason", metavar="TEXT", help="Why; kept in reaper.audit.", show_default=False),
+]
+_Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in reaper.audit.")]
+_FreeNames = Annotated[
+    bool,
+    typer.Option("--free-names", help="Also those whose name an application may use again afterwards."),
+]
+
+group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.add_typer(group, name="dlq", help=_HELP, short_help="Settle deletions that were given up.")
+
+
+@group.command("list")
+def list_letters(
+    backend: _Backend = None,
+    cause: _Cause = None,
+    limit: _Limit = 20,
+    as_json: options.Json = False,
+    database_url: options.Dsn = None,
+) -> None:
+    """Count the dead letters by backend and cause, and name the newest.
+
+    Exit code 1 when there are any.
+    """
+    choice = Choice(backend, cause)
+    with _letters(database_url) as letters:
+        groups, newest = letters.count(choice), letters.newest(choice, limit)
+    if as_json:
+        words.print_json({"groups": groups, "letters": newest})
+    else:
+        _show(groups, newest)
+    raise typer.Exit(Exit.BEHIND if groups else Exit.OK)
+
+
+@group.command("show")
+def show(number: _Number, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+    """Tell all that is known of one dead letter."""
+    with _letters(database_url) as letters:
+        letter, now = letters.one(number), letters.now()
+    if letter is None:
+        raise ReaperError(f"there is no dead letter {number}", "reaper dlq list shows those that there are.")
+    if as_json:
+        words.print_json(letter)
+        return
+    words.table(_story(letter, now))
+    typer.echo(f"\nTry again: reaper dlq retry --id {number}")
+    typer.echo(f"Write off: reaper dlq drop --id {number} --reason …")
+
+
+@group.command("retry")
+def retry(
+    backend: _Backend = None,
+    cause: _Cause = None,
+    ids: _Ids = None,
+    all_: _All = False,
+    reason: _Reason = None,
+    yes: _Yes = False,
+    database_url: options.Dsn = None,
+) -> None:
+    """Owe deletions again: the next run of the cleanup tries them, with ten attempts before them.
+
+    What is given up again meanwhile is not retried twice.
+    """
+    choice = _chosen(backend, cause, ids, all_)
+    with _letters(database_url) as letters:
+        choice = replace(choice, before=letters.now())
+        groups = letters.count(choice)
+        if not groups:
+            typer.echo("no dead letter matches")
+        elif _agreed(groups, "Try to delete them again?", yes):
+            batches = (n for each in _parts(choice, groups) for n in letters.retry(each, reason))
+            moved = sum(counted(batches, "queued again"))
+            typer.echo(f"{words.count(moved, 'object')} queued again; workers try them within a minute")
+
+
+@group.command("drop")
+def drop(
+    reason: _Why,
+    backend: _Backend = None,
+    cause: _Cause = None,
+    ids: _Ids = None,
+    all_: _All = False,
+    free_names: _FreeNames = False,
+    yes: _Yes = False,
+    database_url: options.Dsn = None,
+) -> None:
+    """Write deletions off: reaper forgets the objects, and deletes nothing.
+
+    For objects that somebody removed by hand, or that may stay for ever. Their bytes leave the account of the
+    backend; reaper.audit keeps their names and the reason.
+
+    An object whose name is retired stays, because a late deletion of it may still be on its way: an
+    application that stored the same content under that name again would lose it. When you are sure that
+    none is: --free-names.
+    """
+    choice = _chosen(backend, cause, ids, all_)
+    with _letters(database_url) as letters:
+        choice = replace(choice, before=letters.now())
+        groups = letters.count(choice)
+        kept = 0 if free_names else sum(group.retired_names for group in groups)
+        if not groups:
+            typer.echo("no dead letter matches")
+        elif kept == sum(group.objects for group in groups):
+            raise ReaperError(
+                f"{words.count(kept, 'dead letter')} not written off: the name is retired",
+                "A late deletion may still be on its way to it. When you are sure that none is: --free-names",
+            )
+        elif _agreed(groups, f"Forget them without deleting anything?{_but(kept)}", yes):
+            parts = _parts(choice, groups)
+            batches = (n for each in parts for n in letters.write_off(each, reason, free_names))
+            forgotten = sum(counted(batches, "written off"))
+            typer.echo(
+                f"{words.count(forgotten, 'object')} written off; reaper.audit has every name{_but(kept)}"
+            )
+
+
+@contextmanager
+def _letters(database_url: str | None) -> Iterator[Letters]:
+    settings = config.load("database_url", database_url=database_url)
+    with db.connect(settings.dsn, "reaper:desk") as connection:
+        check_schema(connection)
+        yield Letters(connection)
+
+
+def _chosen(backend: str | None, cause: str | None, ids: Sequence[int] | None, all_: bool) -> Choice:
+    """What was asked for; everything only when somebody says so."""
+    if all_ == bool(backend or cause or ids):
+        raise typer.BadParameter("say which: --backend, --cause, --id, or --all")
+    return Choice(backend, cause, ids or None)
+
+
+def _parts(choice: Choice, groups: list[Group]) -> Iterator[Choice]:
+    """One choice per backend and cause: for that there is an index."""
+    return (replace(choice, backend=group.backend, cause=group.cause) for group in groups)
+
+
+def _agreed(groups: list[Group], question: str, yes: bool) -> bool:
+    """Say how many are meant, then ask."""
+    _show_groups(groups)
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("nobody is there to be asked: add --yes")
+    try:
+        agreed = typer.confirm(question)
+    except typer.Abort:
+        raise typer.Exit(Exit.INTERRUPTED) from None
+    if not agreed:
+        typer.echo("nothing was changed")
+    return agreed
+
+
+def _but(kept: int) -> str:
+    return (
+        f" ({kept:,} with a retired name {'stays' if kept == 1 else 'stay'}: see --free-names)"
+        if kept
+        else ""
+    )
+
+
+def _show(groups: list[Group], newest: list[Letter]) -> None:
+    if not groups:
+        typer.echo("no dead letters")
+        return
+    _show_groups(groups)
+    if newest:
+        typer.echo()
+    out = words.console()
+    for letter in newest:
+        out.print(
+            f"{letter.queue_id:>8}  {letter.buried_at:%Y-%m-%d %H:%M:%S}  {_size(letter):>10}  "
+            f"{escape(letter.backend)}/{escape(letter.object_key)}"
+        )
+        out.print(f"{'':<10}[dim]{escape(letter.last_error)}[/]")
+    hidden = sum(group.objects for group in groups) - len(newest)
+    if newest and hidden:
+        out.print(f"[dim]and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq[/]")
+
+
+def _show_groups(groups: list[Group]) -> None:
+    """The sum, then a line per backend and cause."""
+    objects, stored = sum(g.objects for g in groups), sum(g.bytes for g in groups)
+    out = words.console()
+    out.print(f"[bold]{words.count(objects, 'dead letter')}[/], {words.size(stored)} still stored")
+    wide = max(len(_name(g)) for g in groups)
+    for each in groups:
+        retired = f", {each.retired_names:,} with a retired name" if each.retired_names else ""
+        first, last = (f"{at:%Y-%m-%d %H:%M}" for at in (each.first_buried_at, each.last_buried_at))
+        when = first if first == last else f"{first} to {last}"
+        what = f"{words.count(each.objects, 'object')}, {words.size(each.bytes)}"
+        out.print(f"  {escape(_name(each).ljust(wide))}  {what}[dim], given up {when}{retired}[/]")
+
+
+def _name(each: Group) -> str:
+    return f"{each.backend}  {each.cause}"
+
+
+def _story(letter: Letter, now: datetime) -> Iterator[tuple[str, str]]:
+    yield "object", escape(f"{letter.backend}/{letter.object_key}")
+    yield "size", _size(letter)
+    yield "held", escape(letter.content_hash or "unknown content")
+    yield "cause", escape(letter.cause)
+    yield "error", escape(letter.last_error)
+    yield "attempts", str(letter.attempts)
+    yield (
+        "owed since",
+        f"{letter.queued_at:%Y-%m-%d %H:%M:%S}, {words.age(now - letter.queued_at)} ago",
+    )
+    yield "given up", f"{letter.buried_at:%Y-%m-%d %H:%M:%S}, {words.age(now - letter.buried_at)} ago"
+    if letter.name_retired:
+        yield "name", "[yellow]retired: no content may take it until this is settled (RP004)[/]"
+
+
+def _size(letter: Letter) -> str:
+    return "unknown" if letter.size_bytes is None else words.size(letter.size_bytes)
