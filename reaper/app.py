@@ -11,10 +11,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from reaper import db
-from reaper.adapters.nothing import NoCache, NoLock
+from reaper import config, db
+from reaper.adapters.nothing import NoCache, NoLock, NoPastes
 from reaper.backends import DEFAULT_BACKEND, Backend
 from reaper.circuits import Circuits, GuardedStore
 from reaper.config import Settings
@@ -24,18 +24,22 @@ from reaper.expiry import Allowance, At, Holdings, Lane, SideEffects, nowhere, r
 from reaper.health import HealthServer, Vitals
 from reaper.migrate import check_schema
 from reaper.parallel import for_each
-from reaper.ports import Cache, ClaimLock, ObjectStore
+from reaper.pool import Pool
+from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
 from reaper.pulse import Pulse, worker_name
 from reaper.queries import Queries
+from reaper.reading import Reader
 from reaper.reports import Reports
 from reaper.service import Service
 from reaper.services import ALL
 from reaper.session import Session
 from reaper.stop import Stop
+from reaper.store import Store
 from reaper.telemetry import Telemetry
 from reaper.throttle import Throttle
 from reaper.verify import Report, Verifier, Watch, nobody
 from reaper.watchdog import Watchdog
+from reaper.writing import Writer
 
 if TYPE_CHECKING:
     from reaper.adapters.redis_link import RedisLink
@@ -147,6 +151,29 @@ class App:
         from reaper.adapters.redis import RedisCache
 
         return RedisCache(self._redis, self.settings.cache_key)
+
+    @cached_property
+    def pastes(self) -> PasteCache:
+        """The cache as readers use it; without REAPER_REDIS_URL nothing is kept."""
+        if self.settings.redis_url is None:
+            return NoPastes()
+        from reaper.adapters.redis_link import RedisLink
+        from reaper.adapters.redis_pastes import QUICK, RedisPastes
+
+        link = RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry, QUICK)
+        self._open.callback(link.close)
+        return RedisPastes(link, self.settings.cache_key)
+
+    def store(self) -> Store:
+        """What an application puts its pastes into and gets them from."""
+        pool = self._open.enter_context(Pool(self.settings.dsn, self.settings.store_connections))
+        return Store(
+            pool=pool,
+            writer=Writer(pool, self.stores),
+            reader=Reader(pool, self.stores, self.settings.check_hashes),
+            cache=self.pastes,
+            largest_cached=self.settings.cache_max_bytes,
+        )
 
     @cached_property
     def claim_lock(self) -> ClaimLock:
@@ -268,3 +295,14 @@ class App:
                 "select c.system_identifier || '/' || current_database() from pg_control_system() as c"
             ).fetchone()
         return str(row[0]) if row else ""
+
+
+@contextmanager
+def open_store(**given: Any) -> Iterator[Store]:
+    """The store of an application, for as long as the block runs; one is enough for all threads of a process.
+
+    Settings come from REAPER_* variables and reaper.toml; `given` ones, such as `database_url`, go before.
+    """
+    with App(config.load_all("database_url", config.BACKENDS, **given)) as app:
+        app.check(register=False)
+        yield app.store()

@@ -52,7 +52,8 @@ def parse_size(text: str) -> int:
     return round(Decimal(match[1]) * unit)
 
 
-def _size(value: object) -> object:
+def size(value: object) -> object:
+    """The bytes that a setting means, where it is a text."""
     return parse_size(value) if isinstance(value, str) else value
 
 
@@ -71,7 +72,7 @@ class Backend(BaseModel):
 
     bucket: Annotated[str, Field(min_length=1)]
     endpoint_url: Annotated[str, AfterValidator(http_url)] | None = None
-    quota: Annotated[int, BeforeValidator(_size), Field(ge=0, le=_LARGEST)] | None = None
+    quota: Annotated[int, BeforeValidator(size), Field(ge=0, le=_LARGEST)] | None = None
     profile: str | None = None
     access_key_env: str | None = None
     secret_key_env: str | None = None

@@ -14,7 +14,7 @@ from dotenv import dotenv_values
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from reaper.backends import DEFAULT_BACKEND, Backend, http_url, plain, read_backends
+from reaper.backends import DEFAULT_BACKEND, Backend, http_url, plain, read_backends, size
 from reaper.db import parse_dsn
 from reaper.errors import ConfigError
 
@@ -69,6 +69,7 @@ def _cache_key(value: str) -> str:
 
 
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
+Size = Annotated[int, BeforeValidator(size)]
 
 
 class Settings(BaseSettings):
@@ -90,6 +91,9 @@ class Settings(BaseSettings):
     s3_single_deletes: bool = False
     max_concurrent_requests: Annotated[int, Field(ge=1, le=1000)] = 64
     cache_key: Annotated[str, AfterValidator(_cache_key)] = "{short_code}"
+    cache_max_bytes: Annotated[Size, Field(ge=0, le=512 << 20)] = 1 << 20
+    check_hashes: bool = True
+    store_connections: Annotated[int, Field(ge=1, le=1000)] = 8
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = 1000
     claim_lock_ttl: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(hours=1))] = timedelta(
         seconds=30

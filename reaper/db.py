@@ -41,17 +41,26 @@ def parse_dsn(dsn: str) -> dict[str, Any]:
 
 def connect(dsn: str, application_name: str, autocommit: bool = True) -> Connection:
     """Open a connection under our name; Unreachable when there is none to be had."""
-    parts: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **_KEEPALIVE, **parse_dsn(dsn)}
-    parts["application_name"] = application_name
     try:
-        connection: Connection = psycopg.connect(**parts, autocommit=autocommit)
-        connection.adapters.register_loader("timestamptz", _Time)
+        connection: Connection = psycopg.connect(**parameters(dsn, application_name), autocommit=autocommit)
+        teach(connection)
         return connection
     except psycopg.Error as error:
         raise Unreachable(
             f"cannot connect to the database: {_one_line(error)}",
             "Is the server up, and are host, port, user and database in REAPER_DATABASE_URL right?",
         ) from None
+
+
+def parameters(dsn: str, application_name: str) -> dict[str, Any]:
+    """How every connection of ours is opened: with a time limit, and under our name."""
+    parts: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT, **_KEEPALIVE, **parse_dsn(dsn)}
+    return {**parts, "application_name": application_name}
+
+
+def teach(connection: Connection) -> None:
+    """Make a new connection read PostgreSQL's times, all of them."""
+    connection.adapters.register_loader("timestamptz", _Time)
 
 
 class _Time(TimestamptzLoader):

@@ -14,6 +14,7 @@ ReaperError                    4
 │   ├── WouldLoseInformation RP007 a rollback that would forget something
 │   ├── NoRoom             RP008   no backend has room for the bytes
 │   └── CodeTaken          23505   another paste has the short code
+├── ContentLost                4   no whole copy of a live paste's bytes is left
 ├── ServiceLockLost            4   the connection that held a service's lock broke: the run is over
 ├── WorkerLost                 3   a worker ended although nobody asked it to
 └── MigrationError             4
@@ -128,6 +129,10 @@ class CodeTaken(DatabaseError):
     """Another paste has the short code; nothing else of ours is unique and named by a caller."""
 
     sqlstate = "23505"
+
+
+class ContentLost(ReaperError):
+    """A paste lives and its bytes are gone or damaged, on every backend that has them."""
 
 
 class ServiceLockLost(ReaperError):

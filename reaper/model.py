@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -202,3 +202,23 @@ class PasteRow:
     size_bytes: int | None
     expires_at: datetime | None
     remaining: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A paste that was put; the hash is the SHA-256 of its bytes, and no time means that it never expires."""
+
+    short_code: str
+    content_hash: str
+    size_bytes: int
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """A paste as it is read."""
+
+    short_code: str
+    data: bytes = field(repr=False)
+    content_hash: str
+    expires_at: datetime | None

@@ -14,11 +14,13 @@ from typing import Any
 from redis.exceptions import ResponseError
 
 from reaper.adapters.redis_keys import PLACE, KeyNames
-from reaper.adapters.redis_link import Away, RedisLink, reason
+from reaper.adapters.redis_link import Away, LinkOptions, RedisLink, reason
 from reaper.errors import ConfigError
 from reaper.model import CacheRead
 
 SERVICE = "paste cache"
+# A cache that takes longer than the store behind it is none.
+QUICK = LinkOptions(connect_timeout=0.5, timeout=0.5)
 # An older ticket fills nothing: the tombstone that would stop it may be gone.
 OLDEST_TICKET = timedelta(seconds=30)
 # So long an entry lives at most: a server that comes back with an old dump has entries dropped since.

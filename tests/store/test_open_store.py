@@ -1,0 +1,124 @@
+"""An application opens a store with the rights of an application, and shares it between many threads."""
+
+import random
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from reaper.app import open_store
+from reaper.errors import ConfigError, SchemaTooOld, Unreachable
+from reaper.store import Store
+from tests.drain.world import CACHE_KEY
+from tests.store.shop import DAY, Shop
+
+
+@pytest.fixture
+def settings(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    for name, value in shop.variables.items():
+        if name.startswith("AWS_"):
+            monkeypatch.setenv(name, value)
+    return {
+        "database_url": shop.dsn,
+        "redis_url": shop.redis_url,
+        "s3_bucket": shop.bucket,
+        "s3_endpoint_url": shop.endpoint_url,
+        "cache_key": CACHE_KEY,
+    }
+
+
+@pytest.fixture
+def application(shop: Shop) -> Iterator[str]:
+    """A login with the rights of an application and no others."""
+    shop.sql("create role an_application login in role reaper_app")
+    yield make_conninfo(shop.dsn, user="an_application")
+    shop.sql("drop role an_application")
+
+
+def test_an_application_needs_no_rights_but_its_own(
+    shop: Shop, settings: dict[str, Any], application: str
+) -> None:
+    with open_store(**{**settings, "database_url": application}) as store:
+        code = store.put(b"x", DAY, "code").short_code
+        assert store.get(code) is not None
+        assert store.extend(code, 2 * DAY)
+        assert store.delete(code)
+        assert store.get(code) is None
+    shop.drain()
+    shop.judge()
+
+
+def test_settings_come_from_the_environment(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in shop.variables.items():
+        monkeypatch.setenv(name, value)
+    with open_store(cache_max_bytes="1 kB") as store:
+        assert store.largest_cached == 1000
+        assert store.get(store.put(b"x", DAY).short_code) is not None
+
+
+def test_everything_that_is_missing_or_wrong_is_said_at_once() -> None:
+    with pytest.raises(ConfigError) as caught, open_store(cache_max_bytes="a lot", store_connections=0):
+        pass
+    for name in ("DATABASE_URL", "S3_BUCKET", "CACHE_MAX_BYTES", "STORE_CONNECTIONS"):
+        assert f"REAPER_{name}" in caught.value.message
+
+
+def test_a_database_without_schema_or_server_is_refused_at_the_start(
+    settings: dict[str, Any], empty_db_dsn: str
+) -> None:
+    with pytest.raises(SchemaTooOld), open_store(**{**settings, "database_url": empty_db_dsn}):
+        pass
+    nowhere = make_conninfo(settings["database_url"], host="/nowhere")
+    with pytest.raises(Unreachable), open_store(**{**settings, "database_url": nowhere}):
+        pass
+
+
+def test_a_bucket_that_is_not_there_is_refused_at_the_start(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="does not exist"), open_store(**{**settings, "s3_bucket": "none"}):
+        pass
+
+
+def test_a_cache_key_under_which_nothing_can_be_cached_is_refused_at_the_start(
+    settings: dict[str, Any],
+) -> None:
+    with (
+        pytest.raises(ConfigError, match="REAPER_CACHE_KEY"),
+        open_store(**{**settings, "cache_key": "reaper:{short_code}"}),
+    ):
+        pass
+
+
+def test_a_database_with_another_isolation_level_is_no_matter(shop: Shop, settings: dict[str, Any]) -> None:
+    name = shop.value("select current_database()")
+    shop.sql(f'alter database "{name}" set default_transaction_isolation = serializable')
+    with open_store(**settings) as store:
+        assert store.get(store.put(b"x", DAY).short_code) is not None
+
+
+def test_many_threads_share_few_connections(shop: Shop, settings: dict[str, Any]) -> None:
+    contents = [b"%d" % n * n for n in range(10)]
+    together = threading.Barrier(16)
+
+    def visit(store: Store, seed: int) -> None:
+        chance = random.Random(seed)
+        mine: dict[str, bytes] = {}
+        together.wait()
+        for _ in range(15):
+            data = chance.choice(contents)
+            mine[store.put(data, DAY).short_code] = data
+            code = chance.choice(list(mine))
+            paste = store.get(code)
+            assert paste is not None
+            assert paste.data == mine[code]
+            if chance.random() < 0.3:
+                assert store.delete(code)
+                assert store.get(code) is None
+                del mine[code]
+
+    with open_store(store_connections=3, **settings) as store, ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda seed: visit(store, seed), range(16)))
+    shop.drain()
+    shop.settle()
