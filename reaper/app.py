@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, Self
 from reaper import config, db
 from reaper.adapters.nothing import NoCache, NoLock, NoPastes
 from reaper.backends import DEFAULT_BACKEND, Backend
+from reaper.breaker import Breaker
 from reaper.circuits import Circuits, GuardedStore
 from reaper.config import Settings
 from reaper.crew import Crew, Lanes, Options
+from reaper.effects import At, SideEffects, nowhere
 from reaper.errors import ConfigError, Unreachable
-from reaper.expiry import Allowance, At, Holdings, Lane, SideEffects, nowhere, run_lanes
+from reaper.expiry import Allowance, Holdings, Lane, run_lanes
 from reaper.health import HealthServer, Vitals
 from reaper.migrate import check_schema
 from reaper.parallel import for_each
@@ -209,6 +211,8 @@ class App:
         allowance = Allowance(max_batches)
         lanes = [self.lane(self.session(f"drain:{n}"), self.stop, allowance) for n in range(workers)]
         with self.pulse():
+            # Where no worker runs, nobody else finds out that a backend is back.
+            Breaker(self.session("probe:0"), self.stores).tick()
             run_lanes(lanes, self.stop)
 
     def watchdog(self) -> Watchdog:

@@ -7,74 +7,25 @@ moment: what it held is written in its batch, and the watchdog and the next drai
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from reaper.cleanup import Cleanup
+from reaper.effects import At, SideEffects, nowhere
 from reaper.errors import ClaimLost, DatabaseError
-from reaper.model import START, Batch, Claim, Cursor, Failed, ObjectRef
-from reaper.parallel import for_each
-from reaper.ports import Cache, ClaimLock, ObjectStore
-from reaper.queries import Failures, code_failures, object_failures
+from reaper.model import START, Batch, Claim, Cursor
+from reaper.ports import ClaimLock
 from reaper.session import TRANSIENT, Session
 from reaper.stop import Stop
 from reaper.telemetry import Telemetry
-
-At = Callable[[str], None]
-OWED_AT_ONCE = 1000
-
-
-def nowhere(_: str) -> None:
-    """Told where a lane is, do nothing; tests stop or kill a process there."""
 
 
 def always(_: Stop) -> bool:
     """Asked before each batch, let the lane go on."""
     return True
-
-
-@dataclass(frozen=True)
-class SideEffects:
-    """What is done outside PostgreSQL for a released batch; doing it twice does no harm."""
-
-    stores: Mapping[str, ObjectStore]
-    cache: Cache
-    telemetry: Telemetry
-    at: At = nowhere
-
-    def run(self, codes: Sequence[str], objects: Sequence[ObjectRef]) -> Failures:
-        """Drop cache entries and delete objects; returns what is not known to be gone."""
-        with self.telemetry.step("cache"):
-            stale = self.cache.forget(codes) if codes else {}
-        self.at("cache.after")
-        with self.telemetry.step("objects"):
-            left = self._delete(objects)
-        self.at("objects.after")
-        return code_failures(stale) + object_failures(objects, left)
-
-    def drop(self, codes: Sequence[str]) -> Failures:
-        """Drop owed cache entries for good: there are pastes among them that somebody deleted early."""
-        with self.telemetry.step("cache"):
-            stale = self.cache.drop(codes)
-        self.at("cache.after")
-        return code_failures(stale)
-
-    def _delete(self, objects: Sequence[ObjectRef]) -> dict[tuple[str, str], Failed]:
-        """Delete on all backends side by side, so that a slow one delays only its own objects."""
-        keys: dict[str, list[str]] = {}
-        for o in objects:
-            keys.setdefault(o.backend, []).append(o.object_key)
-        left = for_each(keys, lambda backend: self._delete_on(backend, keys[backend]))
-        return {(backend, key): why for backend, failed in left.items() for key, why in failed.items()}
-
-    def _delete_on(self, backend: str, keys: Sequence[str]) -> Mapping[str, Failed]:
-        store = self.stores.get(backend)
-        if store is None:
-            # Says nothing about the objects: another process may know the backend.
-            return dict.fromkeys(keys, Failed(f"backend {backend} is not configured here", outage=True))
-        return store.delete(keys)
 
 
 class Allowance:
@@ -171,28 +122,13 @@ class Lane:
 
     def retry_owed(self) -> None:
         """Try again what failed in earlier drains and is due."""
-        while not self.stop.is_set() and self._retry_objects():
-            pass
-        while not self.stop.is_set() and self._retry_codes():
-            pass
+        self.cleanup.delete_objects()
+        self.cleanup.drop_entries()
 
-    def _retry_objects(self) -> bool:
-        owed = self.session.call(lambda q: q.claim_cleanup(OWED_AT_ONCE))
-        if owed is None:
-            return False
-        failures = self.effects.run((), owed.objects)
-        with self._unless_lost(owed.lease):
-            self.session.call(lambda q: q.finish_cleanup(owed.lease, failures))
-        return True
-
-    def _retry_codes(self) -> bool:
-        owed = self.session.call(lambda q: q.claim_invalidations(OWED_AT_ONCE))
-        if owed is None:
-            return False
-        failures = self.effects.drop(owed.short_codes)
-        with self._unless_lost(owed.lease):
-            self.session.call(lambda q: q.finish_invalidations(owed.lease, failures))
-        return True
+    @property
+    def cleanup(self) -> Cleanup:
+        """How what is owed is tried again."""
+        return Cleanup(self.session, self.effects, self.telemetry, self.stop)
 
     def drain(self) -> bool:
         """Reap batch after batch; the side effects of one overlap with the claim of the next."""

@@ -107,10 +107,15 @@ class Queries:
         """Say that this worker has ended; what it still holds is free for others."""
         self._value("select reaper.retire_worker(%s)", worker)
 
+    def now(self) -> datetime:
+        """The time that everything is decided by."""
+        now: datetime = self._value("select reaper.clock()")
+        return now
+
     def claim_cleanup(
         self, limit: int, backend: str | None = None, due_before: datetime | None = None
     ) -> Owed | None:
-        """Lease objects whose deletion is due for another try, of all backends that answer or of one."""
+        """Lease objects whose deletion is due for another try."""
         rows = self._all("select * from reaper.claim_cleanup(%s, %s, %s)", limit, backend, due_before)
         return Owed(rows[0][0], objects=tuple(ObjectRef(*row[1:]) for row in rows)) if rows else None
 
@@ -213,6 +218,27 @@ class Queries:
     def report_success(self, backend: str) -> bool:
         """Say that a backend answered; whether that closed its circuit."""
         return bool(self._value("select reaper.report_success(%s)", backend))
+
+    def begin_probe(self, backend: str) -> UUID | None:
+        """The token for the one probe of a backend whose pause is over; None for all others."""
+        token: UUID | None = self._value("select reaper.begin_probe(%s)", backend)
+        return token
+
+    def finish_probe(self, backend: str, probe: UUID, error: str | None) -> bool:
+        """Say how a probe ended; False when it came too late to matter."""
+        return bool(self._value("select reaper.finish_probe(%s, %s, %s)", backend, probe, error))
+
+    def reset_stale_probes(self) -> int:
+        """Open the circuits whose prober died; returns how many."""
+        return int(self._value("select reaper.reset_stale_probes()"))
+
+    def fold_accounts(self, limit: int) -> int:
+        """Replace rows of the byte accounts by their sums; returns how many."""
+        return int(self._value("select reaper.fold_accounts(%s)", limit))
+
+    def forget_old_services(self) -> None:
+        """Take services of earlier releases out of the schedule."""
+        self._value("select reaper.forget_old_services()")
 
     def register_service(self, name: str, schedule: str, description: str, enabled: bool) -> None:
         """Make a service known; what a DBA changed stays."""

@@ -50,7 +50,7 @@ class Telemetry:
         )
         self._lost = Counter(
             "reaper_claims_lost_total",
-            "Batches that were lost to the watchdog (RP001).",
+            "Batches and leases that were taken back while we held them (RP001).",
             registry=self.registry,
         )
         self._reset = Counter(
@@ -91,6 +91,18 @@ class Telemetry:
             registry=self.registry,
         )
         self._left_alone: set[str] = set()
+        self._retries = Counter(
+            "reaper_cleanup_retries_total",
+            "Objects of the cleanup queue that were tried again, by how that ended: gone or failed.",
+            ["backend", "outcome"],
+            registry=self.registry,
+        )
+        self._intents = Counter(
+            "reaper_intents_resolved_total",
+            "Puts that their writers left open, by what became of them.",
+            ["backend", "outcome"],
+            registry=self.registry,
+        )
         self._throttled = Gauge(
             "reaper_throttled", "1 while this process waits before its next batch.", registry=self.registry
         )
@@ -169,6 +181,11 @@ class Telemetry:
         self._lost.inc()
         self._log.warning("batch was taken back while we held it", batch=str(batch_id))
 
+    def lease_lost(self, lease: UUID) -> None:
+        """A lease ran out before its work was settled; whoever has it now does it again."""
+        self._lost.inc()
+        self._log.warning("lease ran out while we held it", lease=str(lease))
+
     def left_undone(self, error: ReaperError) -> None:
         """What an earlier worker left could not be finished."""
         self._log.error("what earlier workers left cannot be finished", reason=error.message, hint=error.hint)
@@ -236,6 +253,15 @@ class Telemetry:
     def backend_silent(self, backend: str, reason: str) -> None:
         """At the start one backend does not answer, and others do."""
         self._log.warning("backend does not answer, going on with the others", backend=backend, reason=reason)
+
+    def retried(self, backend: str, gone: int, failed: int) -> None:
+        """Objects whose deletion was owed were tried again."""
+        self._retries.labels(backend, "gone").inc(gone)
+        self._retries.labels(backend, "failed").inc(failed)
+
+    def intent_resolved(self, backend: str, outcome: str) -> None:
+        """A put that its writer left open is committed, dropped, gone, or deferred."""
+        self._intents.labels(backend, outcome).inc()
 
     def circuits(self, states: Sequence[Circuit]) -> None:
         """The circuits as PostgreSQL has them; news are those that opened or closed since the last time."""

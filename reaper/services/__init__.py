@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from reaper.service import Service
-from reaper.services import drain, job_rescue, owed, prune, watchdog
+from reaper.services import (
+    accounts,
+    breaker_watchdog,
+    cleanup_queue,
+    drain,
+    invalidations,
+    job_rescue,
+    pending_reaper,
+    prune,
+    watchdog,
+)
 
 ALL: tuple[Service, ...] = (
     drain.SERVICE,
     watchdog.SERVICE,
-    owed.SERVICE,
+    cleanup_queue.SERVICE,
+    invalidations.SERVICE,
+    pending_reaper.SERVICE,
+    breaker_watchdog.SERVICE,
+    accounts.SERVICE,
     job_rescue.SERVICE,
     prune.SERVICE,
 )

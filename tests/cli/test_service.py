@@ -100,11 +100,11 @@ def test_a_schedule_is_checked_before_it_is_kept(operate: Run, db: Connection) -
 
 
 def test_enable_and_disable(operate: Run, db: Connection) -> None:
-    enabled = "select enabled from reaper.services where name = 'owed'"
-    operate("service", "disable", "owed")
+    enabled = "select enabled from reaper.services where name = 'prune'"
+    operate("service", "disable", "prune")
     assert value(db, enabled) is False
-    assert "off: owed" in operate("status").out
-    operate("service", "enable", "owed")
+    assert "off: prune" in operate("status").out
+    operate("service", "enable", "prune")
     assert value(db, enabled) is True
 
 

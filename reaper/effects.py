@@ -1,0 +1,60 @@
+"""What is done outside PostgreSQL for what it has released: cache entries dropped, objects deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reaper.model import Failed, ObjectRef
+from reaper.parallel import for_each
+from reaper.ports import Cache, ObjectStore
+from reaper.queries import Failures, code_failures, object_failures
+from reaper.telemetry import Telemetry
+
+At = Callable[[str], None]
+
+
+def nowhere(_: str) -> None:
+    """Told where a lane is, do nothing; tests stop or kill a process there."""
+
+
+@dataclass(frozen=True)
+class SideEffects:
+    """What is done outside PostgreSQL for a released batch; doing it twice does no harm."""
+
+    stores: Mapping[str, ObjectStore]
+    cache: Cache
+    telemetry: Telemetry
+    at: At = nowhere
+
+    def run(self, codes: Sequence[str], objects: Sequence[ObjectRef]) -> Failures:
+        """Drop cache entries and delete objects; returns what is not known to be gone."""
+        with self.telemetry.step("cache"):
+            stale = self.cache.forget(codes) if codes else {}
+        self.at("cache.after")
+        with self.telemetry.step("objects"):
+            left = self._delete(objects)
+        self.at("objects.after")
+        return code_failures(stale) + object_failures(objects, left)
+
+    def drop(self, codes: Sequence[str]) -> Failures:
+        """Drop owed cache entries for good: there are pastes among them that somebody deleted early."""
+        with self.telemetry.step("cache"):
+            stale = self.cache.drop(codes)
+        self.at("cache.after")
+        return code_failures(stale)
+
+    def _delete(self, objects: Sequence[ObjectRef]) -> dict[tuple[str, str], Failed]:
+        """Delete on all backends side by side, so that a slow one delays only its own objects."""
+        keys: dict[str, list[str]] = {}
+        for o in objects:
+            keys.setdefault(o.backend, []).append(o.object_key)
+        left = for_each(keys, lambda backend: self._delete_on(backend, keys[backend]))
+        return {(backend, key): why for backend, failed in left.items() for key, why in failed.items()}
+
+    def _delete_on(self, backend: str, keys: Sequence[str]) -> Mapping[str, Failed]:
+        store = self.stores.get(backend)
+        if store is None:
+            # Says nothing about the objects: another process may know the backend.
+            return dict.fromkeys(keys, Failed(f"backend {backend} is not configured here", outage=True))
+        return store.delete(keys)

@@ -1,0 +1,20 @@
+"""Accounts: the rows of the byte accounts are folded into their sums, so that adding them up stays cheap."""
+
+from __future__ import annotations
+
+from reaper.service import Service, Tick, Tools
+
+AT_ONCE = 10_000
+
+
+def tick(tools: Tools) -> Tick:
+    """Fold until little is left; what is added meanwhile is for the next run."""
+    folded = 0
+    more = True
+    while more and not tools.stop.is_set():
+        rows = tools.ask(lambda q: q.fold_accounts(AT_ONCE))
+        folded, more = folded + rows, rows >= AT_ONCE
+    return Tick({"folded": folded}, more)
+
+
+SERVICE = Service("accounts", "1 minute", tick, "adds up the byte accounts of the backends")
