@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from psycopg.rows import tuple_row
 
@@ -32,6 +33,11 @@ STAGE = """
     alter function reaper.drop_references(uuid) set lock_timeout = 0;
     alter function reaper.finish_batch(uuid, jsonb) set lock_timeout = 0;
     alter function reaper.reset_stuck(interval) set lock_timeout = 0;
+    alter function reaper.commit_put(uuid, boolean) set lock_timeout = 0;
+    alter function reaper.abort_put(uuid, boolean) set lock_timeout = 0;
+    alter function reaper.resolve_intent(uuid, uuid, boolean, bigint, text) set lock_timeout = 0;
+    alter function reaper.delete_paste(text) set lock_timeout = 0;
+    alter function reaper.extend_paste(text, timestamptz) set lock_timeout = 0;
     update reaper.settings set clock_may_move = true;
 """
 CLEAN = """
@@ -39,6 +45,9 @@ CLEAN = """
     update reaper.stray_scan set after = '-infinity', after_code = '', rest_until = '-infinity';
     delete from public.pastes;
     delete from public.content;
+    delete from reaper.put_intents;
+    delete from reaper.object_locations;
+    delete from reaper.byte_deltas;
     delete from reaper.batches;
     delete from reaper.workers;
     delete from reaper.blocked;
@@ -80,7 +89,10 @@ LEFT = """
 
 @dataclass(frozen=True)
 class World:
-    """A start state: due pastes (code: hash) in order of expiry, live ones, and batches of so many rows."""
+    """A start state: due pastes (code: hash) in order of expiry, live ones, batches of so many rows.
+
+    `begun` are puts under way (code: hash), known as `put_<code>`; `leased` to the pending reaper by `lease`.
+    """
 
     due: Mapping[str, str] = field(default_factory=dict)
     live: Mapping[str, str] = field(default_factory=dict)
@@ -90,6 +102,9 @@ class World:
     legacy: bool = False
     later: str = "0"
     counts: Mapping[str, int] = field(default_factory=dict)
+    begun: Mapping[str, str] = field(default_factory=dict)
+    leased: bool = False
+    quota: int | None = None
 
     def reset(self, conn: Connection) -> dict[str, Any]:
         """Make it so; the batches' tokens are known by the batches' names."""
@@ -100,13 +115,13 @@ class World:
             conn.execute("select reaper.drop_references(%s)", [memory[name]])
         if self.orphaned:
             conn.execute("update reaper.batches set worker = null where state = 'RELEASED'")
+        memory |= self._begin(conn)
         conn.execute("update reaper.settings set clock_offset = %s::interval", [self.later])
         return memory
 
     def _fill(self, conn: Connection) -> None:
-        pastes = [(code, of, True) for code, of in self.due.items()]
-        pastes += [(code, of, False) for code, of in self.live.items()]
-        codes, hashes, due = (list(column) for column in zip(*pastes, strict=True))
+        codes, hashes = [*self.due, *self.live], [*self.due.values(), *self.live.values()]
+        due = [code in self.due for code in codes]
         refs = {of: self.counts.get(of, hashes.count(of)) for of in hashes}
         conn.execute(
             "insert into public.content (content_hash, object_key, ref_count, size_bytes)"
@@ -121,6 +136,15 @@ class World:
             " from unnest(%s::text[], %s::text[], %s::bool[]) with ordinality as p (code, of, due, n)",
             [codes, hashes, due],
         )
+
+    def _begin(self, conn: Connection) -> dict[str, Any]:
+        conn.execute("update reaper.backend_list set quota = %s", [self.quota])
+        begin = "select intent_id from reaper.begin_put(%s, %s, 10)"
+        memory = {f"put_{code}": values(conn, begin, code, of)[0] for code, of in self.begun.items()}
+        if self.leased:
+            memory["lease"] = uuid4()
+            conn.execute("update reaper.put_intents set lease = %s", [memory["lease"]])
+        return memory
 
     def _claim(self, conn: Connection, name: str, size: int) -> Any:
         cursor = conn.cursor(row_factory=tuple_row)

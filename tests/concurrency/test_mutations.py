@@ -7,6 +7,7 @@ import pytest
 from reaper.files import installed_source
 
 from .actors import Connection
+from .door_scenes import ENDS, crossed_waits, ended_once, room_for_one
 from .explorer import Actor, Exploration, Run, explore
 from .scenes import Judge, Stage, World, begin, codes, committed, drop, dropper, interleave, settle, values
 
@@ -191,3 +192,32 @@ def test_a_drop_from_an_old_snapshot_is_found_out(stage: Stage, isolation: str) 
     without(stage, "guards/require_read_committed", "<> 'read committed' then", "= 'none' then")
     result = interleave(stage, ALONE, actors, survives("new"))
     assert problems(result) or result.errors("40001")
+
+
+def test_a_reservation_without_its_lock_is_found_out(stage: Stage) -> None:
+    assert not problems(room_for_one(stage))
+    without(
+        stage, "doors/hold_room", "where b.name = p_backend for no key update", "where b.name = p_backend"
+    )
+    assert "20 of 19 bytes are taken" in problems(room_for_one(stage))
+
+
+def test_a_backend_that_is_held_by_who_found_it_full_ends_in_a_deadlock(stage: Stage) -> None:
+    assert not crossed_waits(stage).deadlocks
+    without(stage, "doors/hold_room", "raise exception sqlstate 'RP008';", "return false;")
+    assert crossed_waits(stage).deadlocks
+
+
+@pytest.mark.parametrize("other", ["abort", "pending reaper finds nothing"])
+def test_an_intent_that_is_settled_without_its_lock_is_found_out(stage: Stage, other: str) -> None:
+    """The paste would be made, and its bytes be queued for deletion."""
+    world = World(live={"b": "g"}, begun={"new": "h"}, leased=True)
+    actors = {"commit": ENDS["commit"], "other": ENDS[other]}
+    assert not problems(interleave(stage, world, actors, ended_once))
+    without(
+        stage,
+        "doors/commit_put",
+        "where i.intent_id = p_intent_id for update",
+        "where i.intent_id = p_intent_id",
+    )
+    assert "no live object is to be deleted" in problems(interleave(stage, world, actors, ended_once))
