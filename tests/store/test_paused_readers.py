@@ -1,0 +1,57 @@
+"""Nothing is served more than a second after its end, however long readers pause between their steps.
+
+REAPER_PAUSED_READS=100000 is the long form; a failure is replayed, as far as threads allow, with REAPER_SEED.
+"""
+
+import os
+import time
+
+import pytest
+
+from reaper.adapters.redis import RedisLink
+from reaper.adapters.redis_pastes import RedisPastes
+from reaper.telemetry import Telemetry
+from tests.drain.world import CACHE_KEY
+from tests.store.crowd import Crowd
+from tests.store.shop import Shop
+
+READS = int(os.environ.get("REAPER_PAUSED_READS", "4000"))
+SEED = int(os.environ.get("REAPER_SEED", "5"))
+LONG = 3600
+
+
+@pytest.mark.timeout(LONG)
+def test_paused_readers_are_served_nothing_a_second_after_it_expired_or_was_deleted(shop: Shop) -> None:
+    began = time.monotonic()
+    crowd = Crowd(shop.app, SEED)
+    crowd.run(READS)
+    print(f"\nseed {SEED}, {time.monotonic() - began:.0f} s: {crowd.figures}")
+    assert crowd.violations == []
+    assert crowd.seen["hits"] > 0
+    assert crowd.seen["fills refused"] > 0, "nobody was ever late, so nothing was tested"
+    assert shop.sql("select * from reaper.check_invariants()") == []
+
+
+class WithoutTombstones(RedisPastes):
+    """Drops entries and lets whoever is late bring them back."""
+
+    def drop(self, code: str) -> bool:
+        return bool(self._link.ask(lambda client: client.delete(self._names.entry(code)))) or True
+
+
+class WithoutTickets(RedisPastes):
+    """Lets entries live as long as PostgreSQL said, counted from whenever they are filled."""
+
+    def fill(self, code: str, data: bytes, ticket: int, remaining_ms: int | None) -> bool:  # noqa: ARG002
+        entry = self._names.entry(code)
+        self._link.ask(lambda client: client.set(entry, data, px=remaining_ms or 3_600_000))
+        return True
+
+
+@pytest.mark.parametrize("cache", [WithoutTombstones, WithoutTickets])
+def test_the_judge_notices_a_cache_that_forgets_one_half_of_it(shop: Shop, cache: type[RedisPastes]) -> None:
+    link = RedisLink(shop.redis_url, Telemetry())
+    crowd = Crowd(shop.app, SEED, cache(link, CACHE_KEY))
+    crowd.run(100_000, until=lambda crowd: bool(crowd.violations))
+    link.close()
+    assert crowd.violations != []
