@@ -1,0 +1,29 @@
+"""An arena for each test: a database, a bucket or a folder, and an empty Valkey."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto.s3.models import s3_backends
+
+from reaper.embedded import Moto, Valkey
+from tests.drain.conftest import moto, numbers, valkey  # noqa: F401
+from tests.drain.world import ACCOUNT
+from tests.races.arena import Arena, folder
+
+
+@pytest.fixture(params=["folder", "moto"])
+def arena(
+    request: pytest.FixtureRequest,
+    dsn: str,
+    valkey: Valkey,  # noqa: F811
+    moto: Moto,  # noqa: F811
+    tmp_path: Path,
+) -> Iterator[Arena]:
+    bucket = f"arena-{next(numbers)}"
+    s3_backends[ACCOUNT]["aws"].create_bucket(bucket, "us-east-1")
+    with folder() as path:
+        arena = Arena(dsn, valkey.url, moto.endpoint_url, bucket, reports=tmp_path)
+        arena.folder = path if request.param == "folder" else None
+        arena.cache().flushall()
+        yield arena

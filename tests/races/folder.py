@@ -1,0 +1,69 @@
+"""A bucket that is a folder: processes share it without a server between them, so there are many races."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote, unquote
+
+from reaper.model import Failed, StoredDigest, StoredObject
+
+# No key begins so: quoted keys have no such character.
+UNDER_WAY = "~"
+
+
+class Folder:
+    """An ObjectStore; as in S3 an object is there whole or not at all, and an absent one can be deleted."""
+
+    notes: Sequence[str] = ()
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+        data = body if isinstance(body, bytes) else body.read()
+        assert len(data) == size
+        coming = self._root / f"{UNDER_WAY}{secrets.token_hex(8)}"
+        coming.write_bytes(data)
+        os.replace(coming, self._place(key))
+
+    def get(self, key: str) -> bytes | None:
+        try:
+            return self._place(key).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        for key in keys:
+            with contextlib.suppress(FileNotFoundError):
+                self._place(key).unlink()
+        return {}
+
+    def list(self, after: str = "") -> Iterator[StoredObject]:
+        for key in sorted(self.keys()):
+            if key > after:
+                yield StoredObject(key, self._place(key).stat().st_size)
+
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
+        there = {key: self._place(key) for key in keys}
+        return {key: StoredObject(key, at.stat().st_size) for key, at in there.items() if at.exists()}
+
+    def digest(self, key: str) -> StoredDigest | None:
+        data = self.get(key)
+        return None if data is None else StoredDigest(len(data), sha256(data).hexdigest())
+
+    def probe(self) -> None:
+        """It works."""
+
+    def check(self) -> None:
+        """It is there."""
+
+    def keys(self) -> set[str]:
+        """Everything that lies in it."""
+        return {unquote(name) for name in os.listdir(self._root) if not name.startswith(UNDER_WAY)}
+
+    def _place(self, key: str) -> Path:
+        return self._root / quote(key, safe="")
