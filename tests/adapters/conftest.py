@@ -1,20 +1,5 @@
 """S3 stores and Redis servers for the adapters; each test gets a bucket of its own."""
 
-import contextlib
-import dataclasses
-import functools
-import itertools
-import socket
-from collections.abc import Callable, Iterator
-from typing import Any
-
-import boto3
-import pytest
-from botocore.config import Config
-
-from reaper.adapters.s3 import S3Options, S3Store
-from reaper.embedded import Moto
-from reaper.embedded.seaweedfs import SeaweedFS
 from tests.adapters.redis_fixtures import (  # noqa: F401
     clock,
     link,
@@ -24,133 +9,19 @@ from tests.adapters.redis_fixtures import (  # noqa: F401
     valkey,
     words,
 )
-
-# What a store knows beyond the common part; a test that needs more is skipped on the others.
-LIMITS_BATCHES, CHECKS_SIGNATURES, SORTS_BY_BYTES = "1000 keys at most", "checks signatures", "sorts by bytes"
-QUICK = S3Options(connect_timeout=5, read_timeout=30, attempts=1)
-_numbers = itertools.count(1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Store:
-    """A running S3 server."""
-
-    name: str
-    endpoint_url: str
-    access_key: str
-    secret_key: str
-    knows: frozenset[str]
-
-
-@pytest.fixture(scope="session")
-def moto() -> Iterator[Store]:
-    with Moto.start() as server:
-        yield Store("moto", server.endpoint_url, "any", "any", frozenset({SORTS_BY_BYTES}))
-
-
-@pytest.fixture(scope="session")
-def seaweedfs() -> Iterator[Store]:
-    with SeaweedFS.start() as server:
-        knows = frozenset({LIMITS_BATCHES, CHECKS_SIGNATURES})
-        yield Store("seaweedfs", server.endpoint_url, server.access_key, server.secret_key, knows)
-
-
-@pytest.fixture(params=["moto", "seaweedfs"])
-def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """Each S3 server in turn, with the credentials for it in the environment."""
-    running: Store = request.getfixturevalue(request.param)
-    log_in(monkeypatch, running.access_key, running.secret_key)
-    return running
-
-
-def log_in(monkeypatch: pytest.MonkeyPatch, access_key: str, secret_key: str) -> None:
-    for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", access_key)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret_key)
-    # No file of the person who runs the tests, and no question to a cloud's metadata address.
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-
-
-@pytest.fixture
-def closed_port() -> Iterator[int]:
-    """A port of this machine on which nobody listens, for as long as the test runs."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
-
-
-@pytest.fixture(scope="session")
-def clients() -> Iterator[Callable[[Store], Any]]:
-    """The other side's own way to each server; making one takes longer than most tests."""
-    with contextlib.ExitStack() as opened:
-
-        @functools.cache
-        def client_of(store: Store) -> Any:
-            made = boto3.session.Session(store.access_key, store.secret_key).client(
-                "s3",
-                endpoint_url=store.endpoint_url,
-                region_name="us-east-1",
-                config=Config(s3={"addressing_style": "path"}),
-            )
-            opened.callback(made.close)
-            return made
-
-        yield client_of
-
-
-@pytest.fixture
-def client(store: Store, clients: Callable[[Store], Any]) -> Any:
-    """The other side's own way to the server."""
-    return clients(store)
-
-
-@pytest.fixture
-def bucket(client: Any) -> str:
-    """The name of a bucket that only this test uses."""
-    name = f"pastes-{next(_numbers)}"
-    client.create_bucket(Bucket=name)
-    return name
-
-
-@pytest.fixture
-def open_store() -> Iterator[Callable[..., S3Store]]:
-    """Makes stores and closes them after the test."""
-    with contextlib.ExitStack() as opened:
-
-        def make(*arguments: Any, **options: Any) -> S3Store:
-            made = S3Store(*arguments, **{"options": QUICK, **options})
-            opened.callback(made.close)
-            return made
-
-        yield make
-
-
-@pytest.fixture
-def s3(store: Store, bucket: str, open_store: Callable[..., S3Store]) -> S3Store:
-    """The adapter on the test's bucket."""
-    return open_store(bucket, store.endpoint_url)
-
-
-@pytest.fixture
-def put(client: Any, bucket: str) -> Callable[..., None]:
-    """Puts an object under each of these keys."""
-
-    def put_all(*keys: str) -> None:
-        for key in keys:
-            client.put_object(Bucket=bucket, Key=key, Body=b"bytes of " + key.encode())
-
-    return put_all
-
-
-@pytest.fixture
-def keys_in(client: Any, bucket: str) -> Callable[[], set[str]]:
-    """What the bucket holds, in the server's own words."""
-
-    def names() -> set[str]:
-        pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket)
-        return {found["Key"] for page in pages for found in page.get("Contents", ())}
-
-    return names
+from tests.adapters.s3_fixtures import (  # noqa: F401
+    bucket,
+    client,
+    clients,
+    closed_port,
+    double,
+    keys_in,
+    moto,
+    needs,
+    open_store,
+    put,
+    s3,
+    seaweedfs,
+    service_models_read_once,
+    store,
+)

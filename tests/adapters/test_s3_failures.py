@@ -9,8 +9,8 @@ from reaper.adapters.s3 import S3Options
 from reaper.adapters.s3_sweep import SPLITS
 from reaper.errors import ConfigError, Unreachable
 from reaper.model import Failed
-from tests.adapters.conftest import log_in
-from tests.adapters.scripted_s3 import (
+from tests.adapters.s3_fixtures import log_in
+from tests.faults.scripted_s3 import (
     Reply,
     ScriptedS3,
     all_deleted,
@@ -255,27 +255,27 @@ def test_content_md5_takes_the_place_of_the_crc32(server, open_store):
 
 @pytest.mark.parametrize(("status", "code"), [(501, "NotImplemented"), (403, "AccessDenied")])
 def test_a_bucket_whose_versioning_is_not_told_is_taken_for_unversioned(server, s3, status, code):
-    server.versioning = error(status, code)
+    server.scripts["get_bucket_versioning"] = answer(error(status, code))
     assert s3.delete(["a"]) == {}
     assert s3.notes == (f"versioning could not be read ({code}: so it is); taken for unversioned",)
 
 
 def test_nothing_is_deleted_while_it_is_unknown_whether_only_markers_would_be_left(server, s3):
-    server.versioning = error(503, "SlowDown")
+    server.scripts["get_bucket_versioning"] = answer(error(503, "SlowDown"))
     assert s3.delete(["a"]) == {"a": Failed("SlowDown: so it is", outage=True)}
     assert server.asked == []
-    server.versioning = Reply(200, "<VersioningConfiguration/>")
+    server.scripts.clear()
     assert s3.delete(["a"]) == {}
 
 
 def test_an_address_that_is_no_s3_is_unreachable(server, s3):
-    server.versioning = Reply(200, "<html><p>Welcome!</html>")
+    server.scripts["list_objects_v2"] = answer(Reply(200, "<html><p>Welcome!</html>"))
     with pytest.raises(Unreachable, match="does not answer"):
         s3.check()
 
 
 def test_credentials_without_rights_are_told_which_they_need(server, s3):
-    server.versioning = error(403, "AccessDenied")
+    server.scripts["list_objects_v2"] = answer(error(403, "AccessDenied"))
     with pytest.raises(ConfigError, match="may not use bucket bucket") as caught:
         s3.check()
     assert "s3:DeleteObject" in caught.value.hint

@@ -8,8 +8,8 @@ import pytest
 from reaper.adapters.s3 import S3Options
 from reaper.errors import ReaperError
 from reaper.telemetry import configure_logging
-from tests.adapters.conftest import log_in
-from tests.adapters.scripted_s3 import Reply, ScriptedS3, error, in_turn
+from tests.adapters.s3_fixtures import log_in
+from tests.faults.scripted_s3 import Reply, ScriptedS3, error, in_turn
 
 CANARIES = ("canary-secret", "canary-token", "canary-password")
 
@@ -47,7 +47,7 @@ def test_deleting_with_every_outcome_says_no_secret(server, open_store, words):
 
 @pytest.mark.parametrize("reply", [error(403, "SignatureDoesNotMatch"), error(503, "SlowDown"), Reply(None)])
 def test_a_failed_check_says_no_secret_in_its_whole_traceback(server, open_store, words, reply):
-    server.versioning = reply
+    server.scripts["list_objects_v2"] = lambda _: reply
     with pytest.raises(ReaperError) as caught:
         open_store("bucket", server.endpoint_url).check()
     said = "".join(traceback.TracebackException.from_exception(caught.value, capture_locals=True).format())

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from structlog.testing import capture_logs
 
-from tests.adapters.scripted_s3 import (
+from tests.drain.world import World
+from tests.faults.scripted_s3 import (
     Asked,
     Reply,
     ScriptedS3,
@@ -16,7 +17,6 @@ from tests.adapters.scripted_s3 import (
     refused,
     result,
 )
-from tests.drain.world import World
 
 Populate = Callable[..., None]
 

@@ -6,7 +6,9 @@ from reaper.adapters.s3 import S3Options
 
 
 @pytest.fixture
-def set_versioning(client, bucket):
+def set_versioning(client, bucket, needs):
+    needs("versions")
+
     def set_to(status):
         client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": status})
 
@@ -81,7 +83,8 @@ def test_a_bucket_that_becomes_versioned_later_is_noticed(
     assert left() == []
 
 
-def test_a_locked_version_fails_for_good_and_the_others_go(store, client, open_store):
+def test_a_locked_version_fails_for_good_and_the_others_go(store, client, open_store, needs):
+    needs("versions")
     name = "locked-pastes"
     client.create_bucket(Bucket=name, ObjectLockEnabledForBucket=True)
     client.put_object(Bucket=name, Key="free", Body=b"x")

@@ -1,0 +1,322 @@
+"""A small, honest S3 in memory: what the scripted server does when no fault is asked for."""
+
+import base64
+import bisect
+import dataclasses
+import hashlib
+import itertools
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Self
+from urllib.parse import parse_qsl, quote, unquote
+from xml.etree import ElementTree
+from xml.sax import saxutils
+
+MOST_KEYS = 1000
+SMALLEST_PART = 5 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A request: what it wants, of which bucket and keys, and how it was sent."""
+
+    operation: str
+    method: str
+    bucket: str
+    key: str
+    keys: tuple[str, ...]
+    query: dict[str, str]
+    headers: dict[str, str]
+    quiet: bool = False
+
+    @classmethod
+    def read(cls, method: str, target: str, headers: dict[str, str], body: bytes) -> Self:
+        """Understand a request as S3 does, with the bucket in the path."""
+        path, _, query = target.partition("?")
+        bucket, _, key = unquote(path).removeprefix("/").partition("/")
+        asked = dict(parse_qsl(query, keep_blank_values=True))
+        operation = _operation(method, bool(key), asked)
+        keys, quiet = _named(body) if operation == "delete_objects" else ((key,) if key else (), False)
+        return cls(operation, method, bucket, key, keys, asked, headers, quiet)
+
+    @property
+    def deletes(self) -> bool:
+        """Whether objects go if this is done."""
+        return self.operation in ("delete_object", "delete_objects")
+
+
+@dataclasses.dataclass(frozen=True)
+class Reply:
+    """What goes back; no status means that the connection is reset. `done`: after doing what was asked."""
+
+    status: int | None
+    body: str | bytes = ""
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    done: bool = False
+
+    @property
+    def sent(self) -> bytes:
+        """The body as it goes over the line."""
+        return self.body.encode() if isinstance(self.body, str) else self.body
+
+
+LOST = Reply(None, done=True)
+
+
+def escape(text: str) -> str:
+    """For XML, in which an unescaped carriage return would be read as a line feed."""
+    return saxutils.escape(text, {"\r": "&#13;"})
+
+
+def deleted(*keys: str) -> str:
+    return "".join(f"<Deleted><Key>{escape(key)}</Key></Deleted>" for key in keys)
+
+
+def refused(key: str, code: str, message: str = "so it is") -> str:
+    return f"<Error><Key>{escape(key)}</Key><Code>{code}</Code><Message>{message}</Message></Error>"
+
+
+def result(*parts: str) -> Reply:
+    return Reply(200, f"<DeleteResult>{''.join(parts)}</DeleteResult>")
+
+
+def error(status: int, code: str, message: str = "so it is") -> Reply:
+    return Reply(status, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>")
+
+
+def all_deleted(asked: Asked) -> Reply:
+    """The answer to a deletion that succeeds, whether or not there was anything to delete."""
+    if asked.method == "DELETE":
+        return Reply(204)
+    return result() if asked.quiet else result(deleted(*asked.keys))
+
+
+@dataclasses.dataclass
+class Stored:
+    """An object, and what its writer said about it."""
+
+    data: bytes
+    kind: str
+    crc32: str | None = None
+
+    @property
+    def etag(self) -> str:
+        return f'"{hashlib.md5(self.data, usedforsecurity=False).hexdigest()}"'
+
+
+class Bucket:
+    """Objects by key, in the byte order of their keys, and uploads in parts that wait to be joined."""
+
+    def __init__(self) -> None:
+        self.objects: dict[bytes, Stored] = {}
+        self.uploads: dict[str, tuple[str, str, dict[int, bytes]]] = {}
+        self._order: list[bytes] = []
+
+    def put(self, key: str, stored: Stored) -> None:
+        name = key.encode()
+        if name not in self.objects:
+            bisect.insort(self._order, name)
+        self.objects[name] = stored
+
+    def drop(self, key: str) -> None:
+        name = key.encode()
+        if self.objects.pop(name, None) is not None:
+            del self._order[bisect.bisect_left(self._order, name)]
+
+    def behind(self, after: str, prefix: str) -> Iterator[tuple[str, Stored]]:
+        begin = prefix.encode()
+        first = max(
+            bisect.bisect_right(self._order, after.encode()) if after else 0,
+            bisect.bisect_left(self._order, begin),
+        )
+        for name in itertools.islice(self._order, first, None):
+            if not name.startswith(begin):
+                return
+            yield name.decode(), self.objects[name]
+
+
+class Shelf:
+    """All buckets; any number of threads may ask at once. Told of none, it has every bucket that is named."""
+
+    def __init__(self, *buckets: str) -> None:
+        self.buckets = {name: Bucket() for name in buckets}
+        self._has_all = not buckets
+        self._lock = threading.RLock()
+        self._numbers = itertools.count(1)
+
+    def answer(self, asked: Asked, body: bytes) -> Reply:
+        """Do what is asked, and say what a good S3 says."""
+        with self._lock:
+            if self._has_all or asked.operation == "create_bucket":
+                self.buckets.setdefault(asked.bucket, Bucket())
+            bucket = self.buckets.get(asked.bucket)
+            if bucket is None:
+                return error(404, "NoSuchBucket")
+            do: Callable[[Bucket, Asked, bytes], Reply] | None = getattr(self, f"_{asked.operation}", None)
+            return do(bucket, asked, body) if do else error(501, "NotImplemented")
+
+    def keys(self, bucket: str) -> set[str]:
+        """What is there, for a judge."""
+        with self._lock:
+            return {name.decode() for name in self.buckets[bucket].objects}
+
+    def data(self, bucket: str, key: str) -> bytes | None:
+        """The bytes of an object, for a judge."""
+        with self._lock:
+            stored = self.buckets[bucket].objects.get(key.encode())
+            return stored.data if stored else None
+
+    def put(self, bucket: str, key: str, data: bytes) -> None:
+        """Put an object there without asking over the line."""
+        with self._lock:
+            self.buckets[bucket].put(key, Stored(data, ""))
+
+    def _create_bucket(self, _bucket: Bucket, _asked: Asked, _body: bytes) -> Reply:
+        return Reply(200)
+
+    def _delete_bucket(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+        if bucket.objects:
+            return error(409, "BucketNotEmpty")
+        del self.buckets[asked.bucket]
+        return Reply(204)
+
+    def _get_bucket_versioning(self, _bucket: Bucket, _asked: Asked, _body: bytes) -> Reply:
+        return Reply(200, "<VersioningConfiguration/>")
+
+    def _put_object(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+        if not _is_whole(asked, body):
+            return error(400, "BadDigest")
+        stored = Stored(
+            body, asked.headers.get("content-type", ""), asked.headers.get("x-amz-checksum-crc32")
+        )
+        bucket.put(asked.key, stored)
+        return Reply(200, headers={"ETag": stored.etag})
+
+    def _get_object(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+        stored = bucket.objects.get(asked.key.encode())
+        if stored is None:
+            return error(404, "NoSuchKey")
+        headers = {"ETag": stored.etag, "Content-Type": stored.kind}
+        if stored.crc32:
+            headers["x-amz-checksum-crc32"] = stored.crc32
+        return Reply(200, stored.data, headers)
+
+    _head_object = _get_object
+
+    def _delete_object(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+        bucket.drop(asked.key)
+        return all_deleted(asked)
+
+    def _delete_objects(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+        if not _is_whole(asked, body):
+            return error(400, "BadDigest")
+        if not 0 < len(asked.keys) <= MOST_KEYS or "" in asked.keys:
+            return error(400, "MalformedXML")
+        for key in asked.keys:
+            bucket.drop(key)
+        return all_deleted(asked)
+
+    def _list_objects_v2(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+        most = min(int(asked.query.get("max-keys", MOST_KEYS)), MOST_KEYS)
+        after = asked.query.get("continuation-token") or asked.query.get("start-after", "")
+        found = list(itertools.islice(bucket.behind(after, asked.query.get("prefix", "")), most + 1))
+        page, more = found[:most], len(found) > most
+        token = f"<NextContinuationToken>{escape(page[-1][0])}</NextContinuationToken>" if more else ""
+        contents = "".join(
+            f"<Contents><Key>{quote(key)}</Key><Size>{len(stored.data)}</Size></Contents>"
+            for key, stored in page
+        )
+        return Reply(
+            200,
+            f"<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>{str(more).lower()}</IsTruncated>"
+            f"{token}{contents}</ListBucketResult>",
+        )
+
+    def _create_multipart_upload(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+        upload = f"upload-{next(self._numbers)}"
+        bucket.uploads[upload] = (asked.key, asked.headers.get("content-type", ""), {})
+        return Reply(
+            200,
+            f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>",
+        )
+
+    def _upload_part(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+        upload = bucket.uploads.get(asked.query["uploadId"])
+        if upload is None:
+            return error(404, "NoSuchUpload")
+        if not _is_whole(asked, body):
+            return error(400, "BadDigest")
+        upload[2][int(asked.query["partNumber"])] = body
+        headers = {"ETag": Stored(body, "").etag}
+        if crc32 := asked.headers.get("x-amz-checksum-crc32"):
+            headers["x-amz-checksum-crc32"] = crc32
+        return Reply(200, headers=headers)
+
+    def _complete_multipart_upload(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+        upload = bucket.uploads.get(asked.query["uploadId"])
+        if upload is None:
+            return error(404, "NoSuchUpload")
+        key, kind, parts = upload
+        numbers = [int(found) for found in _texts(body, "PartNumber")]
+        if numbers != sorted(parts):
+            return error(400, "InvalidPart")
+        if any(len(parts[number]) < SMALLEST_PART for number in numbers[:-1]):
+            return error(400, "EntityTooSmall")
+        del bucket.uploads[asked.query["uploadId"]]
+        bucket.put(key, Stored(b"".join(parts[number] for number in numbers), kind))
+        return Reply(
+            200, "<CompleteMultipartUploadResult><ETag>joined</ETag></CompleteMultipartUploadResult>"
+        )
+
+    def _abort_multipart_upload(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+        gone = bucket.uploads.pop(asked.query["uploadId"], None)
+        return Reply(204) if gone else error(404, "NoSuchUpload")
+
+    def _list_multipart_uploads(self, bucket: Bucket, _asked: Asked, _body: bytes) -> Reply:
+        uploads = "".join(
+            f"<Upload><Key>{escape(upload[0])}</Key><UploadId>{name}</UploadId></Upload>"
+            for name, upload in bucket.uploads.items()
+        )
+        return Reply(200, f"<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>")
+
+
+def _operation(method: str, has_key: bool, query: dict[str, str]) -> str:
+    """The name that boto3 gives to such a request."""
+    of_key = {"GET": "get_object", "HEAD": "head_object", "PUT": "put_object", "DELETE": "delete_object"}
+    of_upload = {
+        "PUT": "upload_part",
+        "POST": "complete_multipart_upload",
+        "DELETE": "abort_multipart_upload",
+    }
+    of_bucket = {"PUT": "create_bucket", "DELETE": "delete_bucket", "HEAD": "head_bucket"}
+    if has_key:
+        if "uploadId" in query:
+            return of_upload[method]
+        return "create_multipart_upload" if "uploads" in query else of_key[method]
+    for sign, operation in (
+        ("delete", "delete_objects"),
+        ("versioning", "get_bucket_versioning" if method == "GET" else "put_bucket_versioning"),
+        ("versions", "list_object_versions"),
+        ("uploads", "list_multipart_uploads"),
+        ("object-lock", "put_object_lock_configuration"),
+    ):
+        if sign in query:
+            return operation
+    return of_bucket.get(method, "list_objects_v2")
+
+
+def _named(body: bytes) -> tuple[tuple[str, ...], bool]:
+    return tuple(_texts(body, "Key")), _texts(body, "Quiet") == ["true"]
+
+
+def _texts(body: bytes, name: str) -> list[str]:
+    root = ElementTree.fromstring(body)
+    return [found.text or "" for found in root.iter() if found.tag.rpartition("}")[2] == name]
+
+
+def _is_whole(asked: Asked, body: bytes) -> bool:
+    crc32 = base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
+    md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+    headers = asked.headers
+    return headers.get("x-amz-checksum-crc32", crc32) == crc32 and headers.get("content-md5", md5) == md5
