@@ -1,6 +1,6 @@
 -- Makes failed deletions a managed queue: fair over backends, outages free of charge, causes that can be filtered, keys that
 -- are deleted twice. And remembers for a while which pastes and contents went with which run, so that `why` can tell.
--- locks: reaper.cleanup_queue, reaper.cleanup_dlq and reaper.runs ACCESS EXCLUSIVE, catalogue change only (milliseconds)
+-- locks: reaper.cleanup_queue, reaper.cleanup_dlq and reaper.runs ACCESS EXCLUSIVE while an index each on our own queue and history is built
 -- depends: 0018.put-intents
 alter table reaper.cleanup_queue add column if not exists outages integer not null default 0;
 alter table reaper.cleanup_queue add column if not exists passes_left integer not null default 1
@@ -20,6 +20,11 @@ create index if not exists cleanup_queue_lease on reaper.cleanup_queue (lease) w
 create index if not exists cleanup_dlq_cause on reaper.cleanup_dlq (backend, cause, queue_id);
 alter table reaper.runs add column if not exists short_codes text[];
 alter table reaper.runs add column if not exists content_hashes text[];
+-- Codes and hashes hardly compress; trying costs more than the batch's own settling.
+alter table reaper.runs alter column short_codes set storage external, alter column content_hashes set storage external;
+-- Holds only the runs that still remember, so that forgetting never walks past those that have forgotten.
+-- squawk-ignore require-concurrent-index-creation
+create index if not exists runs_with_codes on reaper.runs (finished_at) where short_codes is not null;
 alter table reaper.settings add column if not exists keep_codes interval not null default '3 days'
     constraint settings_keep_codes_check check (keep_codes between interval '0' and interval '90 days');
 grant update (keep_codes) on reaper.settings to reaper_ops;

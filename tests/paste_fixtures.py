@@ -33,6 +33,28 @@ select n.short_code, n.content_hash, reaper.clock() + %(expires)s::interval
   join stored s on s.content_hash = n.content_hash
 """
 
+COPY = """
+with copied as (
+    insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
+    select c.content_hash, %(backend)s, coalesce(%(key)s, c.object_key, c.content_hash),
+           c.size_bytes, reaper.clock()
+      from content c
+     where c.content_hash = %(content)s
+    returning backend, size_bytes
+)
+insert into reaper.byte_deltas (backend, used_bytes) select backend, size_bytes from copied
+"""
+
+NEXT_QUEUE_ID = "select nextval(pg_get_serial_sequence('reaper.cleanup_queue', 'queue_id'))"
+
+# What a hand writes into the queue has bytes behind it, like all the rest.
+OWE = """
+with owed as (
+    insert into reaper.{table} ({columns}) values ({values}) returning backend, size_bytes
+)
+insert into reaper.byte_deltas (backend, orphan_bytes) select backend, coalesce(size_bytes, 0) from owed
+"""
+
 STOPPED = """
 create or replace function reaper.clock() returns timestamptz language sql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
@@ -81,6 +103,19 @@ class Pastes:
                 "expires": expires,
             },
         )
+
+
+class Copies:
+    """Puts copies of contents on backends, with their bytes in the account, as the doors do."""
+
+    def __init__(self, db: Connection) -> None:
+        self.db = db
+
+    def __call__(self, content: str, *backends: str, key: str | None = None) -> None:
+        """One copy on each backend, under the content's own key unless another is named."""
+        for backend in backends:
+            self.db.execute("select reaper.register_backend(%s)", [backend])
+            self.db.execute(COPY, {"content": content, "backend": backend, "key": key})
 
 
 class Worker:
@@ -176,6 +211,27 @@ def record(db: Connection, query: str, *arguments: Any) -> Any:
     return rows[0]
 
 
+def owe(db: Connection, object_key: str, table: str = "cleanup_queue", **more: Any) -> None:
+    """Writes down an owed deletion, in the queue or among the dead letters, and keeps the accounts."""
+    now = value(db, "select reaper.clock()")
+    row = {"backend": "default", "object_key": object_key, "size_bytes": 10, "queued_at": now}
+    if table == "cleanup_queue":
+        row |= {"next_attempt": now}
+    else:
+        row |= {"queue_id": value(db, NEXT_QUEUE_ID), "attempts": 1, "last_error": "x", "buried_at": now}
+    row |= more
+    places = ", ".join(f"%({name})s" for name in row)
+    db.execute(OWE.format(table=table, columns=", ".join(row), values=places), row)
+
+
+def accounts(db: Connection) -> dict[str, tuple[int, int, int]]:
+    """Used, orphan and reserved bytes of every backend on which there are any."""
+    rows = db.execute("select name, bytes_used, orphan_bytes, reserved_bytes from reaper.backends")
+    return {
+        name: (used, orphan, reserved) for name, used, orphan, reserved in rows if used or orphan or reserved
+    }
+
+
 def codes(db: Connection) -> set[str]:
     return set(column(db, "select short_code from pastes"))
 
@@ -228,6 +284,12 @@ def invariants(checked_db: Connection) -> Callable[[], list[tuple[Any, ...]]]:
 @pytest.fixture
 def paste(checked_db: Connection) -> Pastes:
     return Pastes(checked_db)
+
+
+@pytest.fixture
+def copy(checked_db: Connection) -> Copies:
+    """Puts copies of contents on backends."""
+    return Copies(checked_db)
 
 
 @pytest.fixture

@@ -55,6 +55,8 @@ CLEAN = """
     delete from reaper.cleanup_dlq;
     delete from reaper.invalidations;
     delete from reaper.retired_keys;
+    delete from reaper.object_locations;
+    delete from reaper.byte_deltas;
     delete from reaper.runs;
     delete from reaper.drift;
     delete from public.deleted_pastes;

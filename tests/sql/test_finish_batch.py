@@ -55,16 +55,40 @@ def test_failures_go_to_the_queues_with_their_reason_and_a_pause(db, released, f
     assert queue(db, "cleanup_queue") == {"key of a": (1, "SlowDown")}
     row = record(db, "select *, next_attempt - queued_at as pause from reaper.cleanup_queue")
     assert (row.backend, row.content_hash, row.size_bytes) == ("default", "a", 10)
-    assert row.pause == timedelta(minutes=1)
+    assert timedelta(seconds=48) <= row.pause <= timedelta(seconds=72)
     row = record(db, "select *, next_attempt - queued_at as pause from reaper.invalidations")
     assert (row.short_code, row.attempts, row.last_error) == ("b", 1, "refused")
     assert row.pause == timedelta(minutes=1)
+
+
+def test_an_outage_costs_no_attempt_and_is_tried_again_soon(db, released, finish):
+    assert (
+        finish(released, [{"object_key": "key of a", "error": "timeout", "outage": True}]).objects_failed == 1
+    )
+    row = record(db, "select *, next_attempt - queued_at as pause from reaper.cleanup_queue")
+    assert (row.attempts, row.outages, row.last_error) == (0, 1, "timeout")
+    assert timedelta(seconds=48) <= row.pause <= timedelta(seconds=72)
+
+
+@pytest.mark.parametrize("state", ["open", "half_open"])
+def test_what_waits_for_a_backend_that_is_left_alone_is_due_as_soon_as_it_is_back(
+    db, released, finish, state
+):
+    probe = ("gen_random_uuid()", "now()") if state == "half_open" else ("null", "null")
+    db.execute(
+        "insert into reaper.circuits (backend, state, changed_at, retry_at, probe, probe_started_at)"
+        f" values ('default', '{state}', now(), now(), {probe[0]}, {probe[1]})"
+    )
+    finish(released, [{"object_key": "key of a", "outage": True}, {"object_key": "key of b"}])
+    due = "select object_key from reaper.cleanup_queue where next_attempt = queued_at"
+    assert column(db, due) == ["key of a"]
 
 
 def test_permanent_failures_are_buried_for_an_operator(db, released, finish):
     failed = [{"backend": "default", "object_key": "key of a", "error": "AccessDenied", "permanent": True}]
     assert finish(released, failed) == (3, 0, 0, 2, 1, 20, 0)
     assert queue(db, "cleanup_dlq") == {"key of a": (1, "AccessDenied")}
+    assert column(db, "select cause from reaper.cleanup_dlq") == ["AccessDenied"]
     assert queue(db, "cleanup_queue") == {}
 
 
@@ -166,6 +190,29 @@ def test_a_code_that_waits_for_its_invalidation_already_waits_on(db, released, f
     )
     finish(released, [{"short_code": "a", "error": "again"}])
     assert record(db, "select attempts, last_error from reaper.invalidations") == (7, "again")
+
+
+def test_a_run_remembers_which_pastes_and_contents_went_with_it(db, released, finish):
+    finish(released)
+    row = record(db, "select short_codes, content_hashes from reaper.runs")
+    assert (sorted(row.short_codes), sorted(row.content_hashes)) == ([*"abc"], [*"abc"])
+
+
+def test_a_run_remembers_nothing_where_it_is_not_to(db, released, finish):
+    db.execute("update reaper.settings set keep_codes = '0'")
+    finish(released)
+    assert record(db, "select short_codes, content_hashes from reaper.runs") == (None, None)
+
+
+def test_a_run_forgets_codes_and_hashes_after_a_while_and_keeps_its_figures(db, released, finish, clock):
+    finish(released)
+    clock.advance("2 days")
+    assert value(db, "select reaper.prune_history()") == 0
+    clock.advance("1 day")
+    assert value(db, "select reaper.prune_history()") == 1
+    row = record(db, "select short_codes, content_hashes, rows_deleted from reaper.runs")
+    assert row == (None, None, 3)
+    assert value(db, "select reaper.prune_history()") == 0
 
 
 def test_the_run_belongs_to_whoever_finished_it(db, released, worker, finish):

@@ -7,24 +7,38 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.paste_fixtures import Connection, Worker, record
+from tests.paste_fixtures import Connection, Worker, codes, record
 from tests.sql.explained import flat, pages, scans, watched
 
 SMALL, LARGE = 10_000, 1_000_000
 START = ("-infinity", "")
 
 # Autovacuum would bring statistics just when a test wants to be without. Half of the rows are due, each
-# hundred of them shares a content. Foreign keys are not asked: the rows are right by construction.
+# hundred of them shares a content, every other content has a row that says where it lies. Foreign keys are
+# not asked: the rows are right by construction.
 FILL = """
 alter table pastes set (autovacuum_enabled = false);
 alter table content set (autovacuum_enabled = false);
+alter table reaper.object_locations set (autovacuum_enabled = false);
 set session_replication_role = replica;
 insert into content (content_hash, object_key, ref_count, size_bytes)
 select 'h' || i, 'k' || i, 100, 10 from generate_series(1, {rows} / 100) as i;
+insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
+select 'h' || i, 'default', 'k' || i, 10, now() from generate_series(1, {rows} / 100, 2) as i;
+insert into reaper.byte_deltas (backend, used_bytes)
+select 'default', sum(size_bytes) from reaper.object_locations;
 insert into pastes (short_code, content_hash, expires_at)
 select 'c' || lpad(i::text, 8, '0'), 'h' || (i - 1) / 100 + 1, {expires} from generate_series(1, {rows}) as i;
 """
 SPREAD = "now() - interval '1 day' + (i - {rows} / 2) * interval '0.01 seconds'"
+OTHERS = """
+with stored as (
+    insert into content (content_hash, object_key) select 'o' || i, 'ok' || i from generate_series(1, %s) as i
+    returning content_hash, object_key
+)
+insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
+select content_hash, 'default', object_key, 0, now() from stored
+"""
 ONE_INSTANT = "timestamptz '2020-02-02 00:00:00+00'"
 
 
@@ -137,6 +151,27 @@ def test_statistics_from_before_the_table_grew_do_no_harm(table_of):
     assert flat(small[1], large[1]), (small, large)
 
 
+def test_a_drop_of_contents_with_copies_reads_no_more_where_many_others_have_copies(db, paste, copy):
+    drainer = Drainer(db)
+    measured = []
+    # What ANALYZE saw when there was none.
+    db.execute(
+        "alter table reaper.object_locations set (autovacuum_enabled = false);"
+        " analyze reaper.object_locations"
+    )
+    for others in (0, 100_000):
+        db.execute(OTHERS, [others])
+        steps = []
+        for step in range(3):
+            paste.many(f"p{others}-{step}-", 5)
+            for code in codes(db):
+                copy(code, "default", "east")
+            drainer.measured_claim()
+            steps.append(drainer.measured_drop())
+        measured.append(min(steps))
+    assert flat(*measured), measured
+
+
 def claim_only(drainer: Drainer, *, cursor: bool) -> int:
     read = drainer.measured_claim(1000)
     if cursor:
@@ -183,7 +218,7 @@ def work(drainer: Drainer) -> None:
 
 @pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])
 @pytest.mark.parametrize("size", [200, 100_000])
-def test_no_plan_inside_a_hot_function_scans_pastes_or_content(table_of, size, analyzed):
+def test_no_plan_inside_a_hot_function_scans_what_may_be_large(table_of, size, analyzed):
     drainer = table_of(size)
     if analyzed:
         drainer.connection.execute("analyze")
@@ -193,11 +228,19 @@ def test_no_plan_inside_a_hot_function_scans_pastes_or_content(table_of, size, a
     plans = watched(drainer.connection)
     work(drainer)
     queries = " ".join(plan["Query Text"] for plan in plans)
-    for step in ("insert into reaper.blocked", "delete from public.content", "update reaper.stray_scan"):
+    for step in (
+        *("insert into reaper.blocked", "delete from public.content", "update reaper.stray_scan"),
+        *(
+            "delete from reaper.object_locations",
+            "insert into reaper.cleanup_queue",
+            "delete from reaper.retired_keys",
+        ),
+    ):
         assert step in queries
     read = {(how, table): plan["Query Text"] for plan in plans for how, table in scans(plan["Plan"])}
     assert ("Index Scan", "pastes") in read
-    scanned = {("Seq Scan", table) for table in ("pastes", "content")} & set(read)
+    large = ("pastes", "content", "object_locations", "cleanup_queue", "cleanup_dlq", "retired_keys")
+    scanned = {("Seq Scan", table) for table in large} & set(read)
     assert {each: read[each] for each in scanned} == {}
 
 

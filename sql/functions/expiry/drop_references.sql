@@ -12,8 +12,7 @@ declare
     v_now       timestamptz := reaper.clock();
     v_batch     reaper.batches;
     v_released  record;
-    v_names     text[];
-    v_kept      text[];
+    v_objects   record;
 begin
     perform reaper.require_read_committed();
     v_batch := reaper.hold_batch(p_batch_id, '{CLAIMED,RELEASED}');
@@ -29,32 +28,21 @@ begin
             -- Somebody holds a content row for long: everything else goes, and the pastes of that one are given back.
             select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now, false);
         end;
-        v_names := array(select n.object_key from reaper.reusable_names(v_released.object_hashes, v_released.object_keys) as n);
-        v_kept := reaper.named_by_others(v_names);
+        select * into v_objects
+          from reaper.release_objects(v_released.object_hashes, v_released.object_keys, v_released.object_sizes, v_now);
 
         update reaper.batches b
            set state           = 'RELEASED',
                short_codes     = v_released.deleted_codes,
-               object_hashes   = o.hashes,
-               object_backends = o.backends,
-               object_keys     = o.keys,
-               object_sizes    = o.sizes,
+               object_hashes   = v_objects.object_hashes,
+               object_backends = v_objects.object_backends,
+               object_keys     = v_objects.object_keys,
+               object_sizes    = v_objects.object_sizes,
                rows_returned   = v_released.rows_returned,
                rows_blocked    = v_released.rows_blocked,
                released_at     = v_now
-          from (select coalesce(array_agg(u.content_hash), '{}') as hashes, coalesce(array_agg('default'::text), '{}') as backends,
-                       coalesce(array_agg(u.object_key), '{}') as keys, coalesce(array_agg(u.size_bytes), '{}') as sizes
-                  from unnest(v_released.object_hashes, v_released.object_keys, v_released.object_sizes)
-                       as u (content_hash, object_key, size_bytes)
-                 where u.object_key <> all (v_kept)) as o
          where b.batch_id = p_batch_id
         returning b.* into v_batch;
-
-        insert into reaper.retired_keys (object_key, retired_at)
-        select n.object_key, v_now
-          from unnest(v_names) as n (object_key)
-         where n.object_key <> all (v_kept)
-            on conflict do nothing;
 
         -- Rows that somebody else holds at this moment stay marked, in a batch of their own that the watchdog gives back.
         if v_released.busy_codes <> '{}' then
@@ -71,6 +59,6 @@ end;
 $$;
 comment on function reaper.drop_references(uuid) is
     'Deletes the batch''s paste rows that are still marked and still expired, subtracts their references, deletes the content rows '
-    'that reach zero, and returns their objects: delete those, then call finish_batch. RP001 when the batch is lost, RP006 outside read committed.';
+    'that reach zero, and returns their objects, one per copy: delete those, then call finish_batch. RP001 when the batch is lost, RP006 outside read committed.';
 revoke all on function reaper.drop_references(uuid) from public;
 grant execute on function reaper.drop_references(uuid) to reaper_worker, reaper_ops;

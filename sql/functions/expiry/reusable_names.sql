@@ -1,15 +1,15 @@
 -- reusable_names: which of these objects have a name that somebody may use again. Ours end in 128 random bits and are never
 -- used twice; an application's own, such as the bare hash, come back with the content.
-create or replace function reaper.reusable_names(p_hashes text[], p_keys text[])
-    returns table (object_key text)
+create or replace function reaper.reusable_names(p_hashes text[], p_backends text[], p_keys text[])
+    returns table (backend text, object_key text)
     language sql immutable security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    select o.object_key
-      from unnest(p_hashes, p_keys) as o (content_hash, object_key)
+    select o.backend, o.object_key
+      from unnest(p_hashes, p_backends, p_keys) as o (content_hash, backend, object_key)
      where not (starts_with(o.object_key, left(o.content_hash, 2) || '/' || o.content_hash || '/')
                 and length(o.object_key) >= length(o.content_hash) + 36);
 $$;
-comment on function reaper.reusable_names(text[], text[]) is
-    'Internal: the object keys that are not of the form <hash[:2]>/<hash>/<32 random digits>.';
-revoke all on function reaper.reusable_names(text[], text[]) from public;
+comment on function reaper.reusable_names(text[], text[], text[]) is
+    'Internal: the objects whose key is not of the form <hash[:2]>/<hash>/<32 random digits>.';
+revoke all on function reaper.reusable_names(text[], text[], text[]) from public;
