@@ -1,9 +1,11 @@
 """An application opens a store with the rights of an application, and shares it between many threads."""
 
 import random
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,6 +59,15 @@ def test_settings_come_from_the_environment(shop: Shop, monkeypatch: pytest.Monk
     with open_store(cache_max_bytes="1 kB") as store:
         assert store.largest_cached == 1000
         assert store.get(store.put(b"x", DAY).short_code) is not None
+
+
+def test_the_example_of_the_page_on_writing_works(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in shop.variables.items():
+        monkeypatch.setenv(name, value)
+    page = Path("docs/writing.md").read_text()
+    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(example, "docs/writing.md", "exec"), {})
+    assert shop.value("select count(*) from pastes where expires_at > reaper.clock()") == 1
 
 
 def test_everything_that_is_missing_or_wrong_is_said_at_once() -> None:
