@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.paste_fixtures import column, record, refusals, refused, value
-from tests.sql.owed import failures, lease, open_circuit, orphans, queue, settle
+from tests.sql.owed import bury, failures, lease, open_circuit, orphans, queue, settle
 
 OUTAGE = "ConnectTimeout: no answer"
 
@@ -221,6 +221,14 @@ def test_a_retired_name_is_not_free_while_one_of_its_copies_is_owed(db, me, verd
     db.execute("insert into reaper.retired_keys values ('bare000001', reaper.clock())")
     token, objects = lease(me)
     assert settle(me, token, failures(objects[1:], **verdict)) == 1
+    assert column(db, "select object_key from reaper.retired_keys") == ["bare000001"]
+
+
+def test_a_retired_name_is_not_free_while_one_of_its_copies_is_a_dead_letter(db, me):
+    bury(db, me, "b1", key="bare")
+    queue(db, "b2", key="bare")
+    db.execute("insert into reaper.retired_keys values ('bare000001', reaper.clock())")
+    assert settle(me, lease(me)[0]) == 1
     assert column(db, "select object_key from reaper.retired_keys") == ["bare000001"]
 
 
