@@ -145,3 +145,25 @@ def test_registering_more_backends_than_there_is_work_for_costs_nobody_a_share(d
     register(db, *(f"idle{i}" for i in range(20)))
     queue(db, "b1", 50)
     assert len(lease(me, 50)[1]) == 50
+
+
+def test_the_backlog_is_shown_by_backend_and_cause_to_whoever_may_read(db, me):
+    queue(db, "b1", 3, size=100)
+    token, objects = lease(me)
+    settle(
+        me,
+        token,
+        [*failures(objects[:1], "AccessDenied: no"), *failures(objects[1:2], "timed out", outage=True)],
+    )
+    queue(db, "b2", 2, key="new", size=None)
+    open_circuit(db, "b2")
+    db.execute("set role reaper_ro")
+    shown = db.execute(
+        "select backend, cause, objects, bytes, due, most_attempts, most_outages, circuit"
+        "  from reaper.cleanup_backlog"
+    ).fetchall()
+    assert shown == [
+        ("b1", "AccessDenied", 1, 100, 0, 1, 0, "closed"),
+        ("b1", "other", 1, 100, 0, 0, 1, "closed"),
+        ("b2", None, 2, 0, 2, 0, 0, "open"),
+    ]

@@ -7,5 +7,6 @@ as $$
     select coalesce(substring(split_part(p_error, ':', 1) from '^[A-Za-z0-9]{1,64}$'), 'other');
 $$;
 comment on function reaper.error_cause(text) is
-    'Internal: AccessDenied for the error "AccessDenied: no permission"; other where no code is in front.';
+    'The kind of an error: AccessDenied for the error "AccessDenied: no permission"; other where no code is in front.';
 revoke all on function reaper.error_cause(text) from public;
+grant execute on function reaper.error_cause(text) to reaper_worker, reaper_ops, reaper_ro;
