@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from yoyo.migrations import get_migration_hash, read_sql_migration  # type: ignore[import-untyped]
@@ -57,8 +59,12 @@ def read(folder: Path) -> tuple[Migration, ...]:
 
 def read_foreign(folder: Path) -> tuple[Migration, ...]:
     """Another package's migrations in the order of their names, without our rules for headers."""
-    paths = [path for path in sorted(folder.glob("*.sql")) if not path.name.endswith(ROLLBACK)]
-    return tuple(_read_one(path) for path in paths)
+    return tuple(_read_one(path) for path in _forward(folder))
+
+
+def ids(folder: Path) -> list[str]:
+    """The migrations' ids in order, without a look at what they do: every command asks for them."""
+    return [path.stem for path in _forward(folder)]
 
 
 def find(migrations: tuple[Migration, ...], wanted: str) -> int:
@@ -72,21 +78,33 @@ def find(migrations: tuple[Migration, ...], wanted: str) -> int:
     raise MigrationRefused(f"there is no migration {wanted!r}", f"Known are: {known}")
 
 
+def _forward(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.sql")) if not path.name.endswith(ROLLBACK)]
+
+
 def _read_one(path: Path) -> Migration:
-    directives, _, statements = read_sql_migration(str(path))
+    sha256 = checksum(path)
+    directives, statements = _split(path, sha256)
     back = path.with_suffix("").with_name(path.stem + ROLLBACK)
     header = _header(path.read_text(encoding="utf-8"))
     return Migration(
         id=path.stem,
-        sha256=checksum(path),
+        sha256=sha256,
         summary=_first_sentence(header[""]),
         locks=header["locks"],
         depends=frozenset(directives.get("depends", "").split()),
         transactional=directives.get("transactional", "true").strip().lower() != "false",
         skip_if=header["skip-if"] or None,
-        statements=tuple(statements),
-        rollback=tuple(read_sql_migration(str(back))[2]) if back.exists() else None,
+        statements=statements,
+        rollback=_split(back, checksum(back))[1] if back.exists() else None,
     )
+
+
+@cache
+def _split(path: Path, _sha256: str) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """A file's directives and statements; to split it takes as long as to run it, so it is done once."""
+    directives, _, statements = read_sql_migration(str(path))
+    return directives, tuple(statements)
 
 
 def _header(text: str) -> defaultdict[str, str]:

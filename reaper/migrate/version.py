@@ -20,11 +20,11 @@ def schema_version(connection: Connection) -> str | None:
 def check_schema(connection: Connection, source: Source | None = None) -> None:
     """Refuse a schema that lacks migrations of this release; a newer one is fine, signatures only grow."""
     applied = _applied(connection)
-    known = files.read((source or installed_source()).migrations)
-    if missing := [m.id for m in known if m.id not in applied]:
+    known = files.ids((source or installed_source()).migrations)
+    if missing := [migration for migration in known if migration not in applied]:
         at = f"is at {max(applied)}" if applied else "has no schema of reaper"
         raise SchemaTooOld(
-            f"the database {at}; this release needs {known[-1].id} ({len(missing)} missing)", _HINT
+            f"the database {at}; this release needs {known[-1]} ({len(missing)} missing)", _HINT
         )
 
 
