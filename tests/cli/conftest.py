@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -59,14 +60,20 @@ def valkey() -> Iterator[Valkey]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def buckets(moto: Moto) -> Iterator[Any]:
+    """The other side's own way to the server; making one takes longer than most tests."""
+    resource = boto3.session.Session(**AWS).resource("s3", endpoint_url=moto.endpoint_url)
+    yield resource
+    resource.meta.client.close()
+
+
 @pytest.fixture
-def bucket(moto: Moto) -> Iterator[Any]:
+def bucket(buckets: Any) -> Any:
     """A bucket of boto3 that only this test uses."""
-    session = boto3.session.Session(**AWS)
-    made = session.resource("s3", endpoint_url=moto.endpoint_url).Bucket(f"cli-{next(_numbers)}")
+    made = buckets.Bucket(f"cli-{next(_numbers)}")
     made.create()
-    yield made
-    made.meta.client.close()
+    return made
 
 
 @pytest.fixture
@@ -92,6 +99,8 @@ def bare_run(
     """Runs a command in an empty folder, with the variables that are given and no others."""
     signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("REAPER_")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "200")
     for name, value in {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}.items():
         monkeypatch.setenv(name, value)
