@@ -9,7 +9,10 @@ DEFAULT_LIMIT = 64
 
 
 class AdmissionGate:
-    """One slot is one request: `with gate:` around each, never around two, or threads wait for themselves."""
+    """One slot is one request: `with gate:` around each, never around two, or threads wait for themselves.
+
+    Nobody waits for longer than those inside may take: each of them has its own timeouts and its deadline.
+    """
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         if limit < 1:

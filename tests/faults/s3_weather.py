@@ -90,7 +90,7 @@ class Weather:
 
     def _key_by_key(self, asked: Asked, do: Callable[[Asked], Reply]) -> Reply:
         fates = {key: self._fate(asked.bucket, key) for key in asked.keys}
-        self.seen.update(fate for fate in fates.values() if fate != "deleted")
+        self._see(*(fate for fate in fates.values() if fate != "deleted"))
         going = tuple(key for key, fate in fates.items() if fate in ("deleted", "omitted, deleted"))
         if going:
             reply = do(dataclasses.replace(asked, keys=going))
@@ -117,9 +117,9 @@ class Weather:
             self._times[what] += 1
             return random.Random(f"{self.seed} {what} {self._times[what]}")
 
-    def _see(self, what: str) -> None:
+    def _see(self, *what: str) -> None:
         with self._lock:
-            self.seen[what] += 1
+            self.seen.update(what)
 
 
 def first(asked: Asked) -> str:
