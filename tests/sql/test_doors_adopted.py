@@ -45,6 +45,7 @@ def test_a_paste_goes_through_all_doors(adopted):
     assert writer.extend("new", "2 days")
     assert writer.delete("new")
     assert key in Worker(db).drain()
+    assert accounts(db) == truth(db) == Bytes()
 
 
 def test_what_the_application_stored_itself_is_read_referred_to_and_released(adopted):

@@ -36,7 +36,10 @@ set session_replication_role = origin;
 # A quota makes a put ask the accounts too.
 LIMIT = "select reaper.set_quota('default', 1000000000000, 'test')"
 # What ANALYZE saw when the tables were empty.
-OUTDATED = "analyze pastes, content, reaper.object_locations, reaper.put_intents"
+OUTDATED = """
+truncate pastes, content, reaper.object_locations, reaper.put_intents;
+analyze pastes, content, reaper.object_locations, reaper.put_intents;
+"""
 
 # Everything that a door can do, with content that is there and content that is new.
 DOORS = {
