@@ -100,18 +100,19 @@ class Sweep:
         if halt is not None:
             self._fail(chunk, halt)
             return
+        with_md5 = self._bucket.content_md5
         try:
             reply = self._bucket.delete_together(chunk)
         except REQUEST_ERRORS as error:
-            self._cope(chunk, s3_errors.of_request(error))
+            self._cope(chunk, s3_errors.of_request(error), with_md5)
         else:
             self._read(chunk, reply)
 
-    def _cope(self, chunk: Sequence[Entry], trouble: Trouble) -> None:
+    def _cope(self, chunk: Sequence[Entry], trouble: Trouble, with_md5: bool) -> None:
         if trouble.kind is Kind.NO_BATCH:
             self._bucket.single_deletes = True
             self._one_by_one(chunk)
-        elif trouble.kind is Kind.NEEDS_MD5 and not self._bucket.content_md5:
+        elif trouble.kind is Kind.NEEDS_MD5 and not with_md5:
             self._bucket.content_md5 = True
             self._together(chunk)
         elif trouble.kind is Kind.BAD_REQUEST:

@@ -47,11 +47,11 @@ class Upload:
 
     def run(self) -> None:
         """Send it, with Content-MD5 if the store turns out to insist on that."""
+        with_md5 = self._bucket.content_md5
         try:
             self._send()
         except ClientError as error:
-            asked_for_md5 = s3_errors.of_request(error).kind is Kind.NEEDS_MD5
-            if not asked_for_md5 or self._bucket.content_md5:
+            if with_md5 or s3_errors.of_request(error).kind is not Kind.NEEDS_MD5:
                 raise
             self._bucket.content_md5 = True
             self._send()

@@ -1,6 +1,8 @@
 """Uploads and downloads that go wrong: all or nothing, and no object is called absent that may be there."""
 
 import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from botocore.awsrequest import AWSResponse
@@ -145,6 +147,22 @@ def test_a_store_that_asks_for_content_md5_gets_it_from_then_on(server, s3, data
     ]
     assert len(refused) == 1
     assert not server.shelf.buckets["bucket"].uploads
+
+
+def test_two_who_learn_at_once_that_content_md5_is_needed_both_try_again(server, s3):
+    both = threading.Barrier(2)
+
+    def demand(asked):
+        if "content-md5" in asked.headers:
+            return None
+        both.wait(30)
+        return error(400, "MissingContentMD5")
+
+    s3.check()
+    server.script = server.scripts["put_object"] = demand
+    with ThreadPoolExecutor(2) as pool:
+        putting, deleting = pool.submit(s3.put, "a", b"abc", 3), pool.submit(s3.delete, ["b"])
+        assert (putting.result(30), deleting.result(30)) == (None, {})
 
 
 def test_a_store_that_is_never_content_with_content_md5_refuses(server, s3):
