@@ -139,6 +139,25 @@ class Diagnosis:
     fix: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the story of a paste or content; the last one, `now`, has no time."""
+
+    at: datetime | None
+    subject: str
+    event: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Where a content's bytes lie."""
+
+    backend: str
+    object_key: str
+    size_bytes: int | None
+
+
 class Reports:
     """Reading questions on one connection."""
 
@@ -208,6 +227,20 @@ class Reports:
         """What becomes of the cache entries of these codes."""
         query = "select short_code, judgement from reaper.judge_cached(%s)"
         return {row[0]: row[1] for row in self._all(query, list(codes))}
+
+    def why(self, subject: str) -> list[Event]:
+        """The story of a paste or content; empty when nothing is known of it."""
+        return self._rows(Event, "select * from reaper.why(%s)", subject)
+
+    def copies(self, subject: str) -> list[Copy]:
+        """Where the bytes of a content, or of a readable paste, lie."""
+        return self._rows(
+            Copy,
+            "select * from reaper.copies_of(%s)"
+            " union select backend, object_key, size_bytes from reaper.get_paste(%s)",
+            subject,
+            subject,
+        )
 
     def repair_counts(self) -> Iterator[Repair]:
         """Set wrong ref_counts right, page by page."""

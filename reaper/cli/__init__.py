@@ -12,7 +12,21 @@ import psycopg
 import typer
 from typer.exceptions import TyperException
 
-from reaper.cli import demo, dlq, doctor, drain, jobs, migrate, plan, policy, service, status, verify, worker
+from reaper.cli import (
+    demo,
+    dlq,
+    doctor,
+    drain,
+    jobs,
+    migrate,
+    plan,
+    policy,
+    service,
+    status,
+    verify,
+    why,
+    worker,
+)
 from reaper.db import translate
 from reaper.errors import Exit, ReaperError
 
@@ -29,7 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for group in (demo, migrate, worker, drain, plan, status, service, policy, jobs, dlq, verify, doctor):
+for group in (demo, migrate, worker, drain, plan, status, service, policy, jobs, dlq, verify, why, doctor):
     group.register(app)
 
 

@@ -20,4 +20,4 @@ $$;
 comment on function reaper.copies_of(text) is
     'All copies of a content, those on backends that answer first; nothing when there is no such content.';
 revoke all on function reaper.copies_of(text) from public;
-grant execute on function reaper.copies_of(text) to reaper_worker, reaper_app, reaper_ops;
+grant execute on function reaper.copies_of(text) to reaper_worker, reaper_app, reaper_ops, reaper_ro;

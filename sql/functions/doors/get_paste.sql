@@ -17,4 +17,4 @@ $$;
 comment on function reaper.get_paste(text) is
     'The content of a paste and the best place to read it from; nothing when it does not exist or has expired. Other places: copies_of.';
 revoke all on function reaper.get_paste(text) from public;
-grant execute on function reaper.get_paste(text) to reaper_worker, reaper_app, reaper_ops;
+grant execute on function reaper.get_paste(text) to reaper_worker, reaper_app, reaper_ops, reaper_ro;

@@ -1,0 +1,25 @@
+-- why: the story of one paste or content: what is known to have happened to it, in order of time, and why it is still there.
+-- The subject may be a code and a hash at once; then both stories are told. Reads only, in one snapshot.
+create or replace function reaper.why(p_subject text)
+    returns table (at timestamptz, subject text, event text, detail text)
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    select s.at, 'paste', s.event, s.detail from reaper.story_of_paste(p_subject) as s
+    union all
+    select null, 'paste', 'now', v.verdict
+      from reaper.fate_of_paste(p_subject) as v (verdict)
+     where v.verdict is not null
+    union all
+    select s.at, 'content', s.event, s.detail from reaper.story_of_content(p_subject) as s
+    union all
+    select null, 'content', 'now', v.verdict
+      from reaper.fate_of_content(p_subject) as v (verdict)
+     where v.verdict is not null
+     order by 2 desc, 1 nulls last, 3, 4;
+$$;
+comment on function reaper.why(text) is
+    'What is known of a paste (by its code) or a content (by its hash), oldest first, and on the last line of each why it is still there, or gone. '
+    'No row when nothing is known: it never was, or it went longer ago than settings.keep_codes.';
+revoke all on function reaper.why(text) from public;
+grant execute on function reaper.why(text) to reaper_worker, reaper_ops, reaper_ro;
