@@ -130,6 +130,16 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairedAccount:
+    """A backend's byte account that was set to what the rows behind it say."""
+
+    backend: str
+    kind: str
+    was: Decimal
+    now: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """One check of the database's doctor: ok, warn or fail, and what to do."""
 
@@ -202,10 +212,10 @@ class Reports:
             for diagnosis in self._rows(Diagnosis, f"select * from reaper.diagnose_{topic}()")
         ]
 
-    def expected_objects(self) -> Iterator[Expected]:
-        """Every object that a content row names, in byte order, page by page."""
-        after = ""
-        while page := self._rows(Expected, "select * from reaper.expected_objects(%s, %s)", after, PAGE):
+    def expected_objects(self, backend: str) -> Iterator[Expected]:
+        """Every object that ought to lie on a backend, in byte order, page by page."""
+        after, query = "", "select * from reaper.expected_objects(%s, %s, %s)"
+        while page := self._rows(Expected, query, after, PAGE, backend):
             yield from page
             after = page[-1].object_key
 
@@ -246,6 +256,10 @@ class Reports:
         """Set wrong ref_counts right, page by page."""
         while page := self._rows(Repair, "select * from reaper.repair_counts(%s)", PAGE):
             yield from page
+
+    def repair_accounts(self) -> list[RepairedAccount]:
+        """Set wrong byte accounts right."""
+        return self._rows(RepairedAccount, "select * from reaper.repair_accounts()")
 
     def _rows(self, shape: type[T], statement: str, *values: Any) -> list[T]:
         with translated(), self._connection.cursor(row_factory=class_row(shape)) as cursor:

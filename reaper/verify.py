@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from reaper.errors import ReaperError
 from reaper.model import StoredObject
 from reaper.ports import Cache, ObjectStore
-from reaper.reports import Expected, Known, Repair, Reports
+from reaper.reports import Expected, Known, Repair, RepairedAccount, Reports
 
 T = TypeVar("T")
 Watch = Callable[[str, int], None]
@@ -60,6 +60,7 @@ class Report:
     lost: list[Lost] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     repaired: list[Repair] = field(default_factory=list)
+    repaired_accounts: list[RepairedAccount] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -75,6 +76,10 @@ class Report:
             "findings": [asdict(finding) for finding in self.findings],
             "lost": [asdict(lost) for lost in self.lost],
             "repaired": [asdict(repair) for repair in self.repaired],
+            "repaired_accounts": [
+                {**asdict(account), "was": int(account.was), "now": int(account.now)}
+                for account in self.repaired_accounts
+            ],
             "seen": dict(self.seen),
             "notes": self.notes,
         }
@@ -116,7 +121,7 @@ class Verifier:
     report: Report = field(default_factory=Report)
 
     def run(self, repair: bool = False) -> Report:
-        """Look at everything; with `repair`, set wrong ref_counts right first."""
+        """Look at everything; with `repair`, set wrong ref_counts and byte accounts right first."""
         if repair:
             self._repair()
         self._check_invariants()
@@ -130,6 +135,7 @@ class Verifier:
             if len(self.report.repaired) < KEPT:
                 self.report.repaired.append(repair)
             self.watch("repairing", 1)
+        self.report.repaired_accounts += self.reports.repair_accounts()
 
     def _check_invariants(self) -> None:
         self.watch("invariants", 0)
@@ -140,7 +146,7 @@ class Verifier:
         orphans: list[str] = []
         missing: list[str] = []
         resized: list[str] = []
-        for page in _pages(side_by_side(self.store.list(), self.reports.expected_objects())):
+        for page in _pages(side_by_side(self.store.list(), self.reports.expected_objects(self.backend))):
             missing += [expected.object_key for stored, expected in page if stored is None and expected]
             resized += [
                 stored.key for stored, expected in page if stored and expected and _differs(stored, expected)

@@ -81,6 +81,8 @@ def _show(report: Report, after_restore: bool) -> None:
 def _lines(report: Report, examples: int) -> Iterator[str]:
     for repair in report.repaired[:examples]:
         yield f"repaired    {escape(repair.content_hash)}: ref_count {repair.was} → {repair.now}"
+    for account in report.repaired_accounts:
+        yield f"repaired    {account.backend}: {account.kind} bytes {account.was:,} → {account.now:,}"
     yield "looked at   " + ", ".join(f"{number:,} {what}" for what, number in report.seen.items() if number)
     yield from (f"[yellow]note[/]        {escape(note)}" for note in report.notes)
     if report.clean:

@@ -157,6 +157,15 @@ def test_repair_sets_counts_right_and_says_which(run: Run, db: Connection) -> No
 
 
 @pytest.mark.usefixtures("agreeing")
+def test_repair_sets_byte_accounts_right_and_says_which(run: Run, db: Connection) -> None:
+    db.execute("insert into reaper.byte_deltas (backend, orphan_bytes) values ('default', 1234)")
+    assert "default: orphan bytes are 1234, the rows say 0" in run("verify").out
+    done = run("verify", "--repair")
+    assert done.code == 0
+    assert "repaired    default: orphan bytes 1,234 → 0" in done.out
+
+
+@pytest.mark.usefixtures("agreeing")
 def test_after_a_restore_lost_content_is_named_with_its_pastes_and_what_to_do(run: Run, bucket: Any) -> None:
     bucket.Object("key of a").delete()
     done = run("verify", "--after-restore")

@@ -1,12 +1,14 @@
 """The functions behind `reaper verify`, `status` and `plan`."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.paste_fixtures import Clock, Pastes, Worker, column, record, refs, refused, value
+from tests.paste_fixtures import Clock, Copies, Pastes, Worker, accounts, column, record, refs, refused, value
+from tests.sql.explained import flat, pages, scans, watched
 
 Connection = psycopg.Connection[Any]
 
@@ -15,13 +17,13 @@ def health(db: Connection) -> Any:
     return record(db, "select * from reaper.health")
 
 
-def walk(db: Connection, limit: int) -> list[str]:
+def walk(db: Connection, limit: int, backend: str = "default") -> list[str]:
     """The keys of all pages, one after the other."""
     keys: list[str] = []
-    while page := column(
-        db, "select object_key from reaper.expected_objects(%s, %s)", keys[-1] if keys else "", limit
-    ):
+    query = "select object_key from reaper.expected_objects(%s, %s, %s)"
+    while page := column(db, query, keys[-1] if keys else "", limit, backend):
         keys += page
+        assert len(page) <= limit
     return keys
 
 
@@ -115,22 +117,57 @@ def test_expected_objects_are_complete_on_adopted_columns_with_another_collation
     assert walk(db, 1) == ["a", "b"]
 
 
-def test_a_page_of_expected_objects_is_two_index_scans(db: Connection) -> None:
-    db.execute(
-        "insert into content (content_hash, object_key, ref_count)"
-        " select md5(i::text), case when i % 2 = 0 then left(md5(i::text), 2) || '/' || md5(i::text) end, 0"
-        "  from generate_series(1, 20000) as i"
-    )
-    db.execute("analyze content")
-    before = value(db, "select pg_stat_get_numscans('content'::regclass)")
-    walk(db, 1000)
-    db.execute("select pg_stat_force_next_flush()")
-    assert value(db, "select pg_stat_get_numscans('content'::regclass)") == before, "a sequential scan"
-    assert len(walk(db, 1000)) == 20000
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
+def test_expected_objects_are_those_of_the_backend_and_only_the_default_one_has_content_without_copies(
+    db: Connection, paste: Pastes, copy: Copies, limit: int
+) -> None:
+    for content in "abcdef":
+        paste(content, content=content, expires="1 day")
+    for content in "uvw":
+        paste(content, content=content, expires="1 day", own_key=False)
+    copy("a", "east")
+    copy("b", "east", "default")
+    copy("c", "default")
+    copy("c", "west", key="_")
+    copy("u", "west")
+    copy("v", "west", "default")
+    assert walk(db, limit, "east") == ["key of a", "key of b"]
+    assert walk(db, limit, "west") == ["_", "u", "v"]
+    assert walk(db, limit) == [*(f"key of {content}" for content in "bcdef"), "v", "w"]
+    assert walk(db, limit, "unknown") == []
 
 
-def test_a_key_is_known_in_content_and_in_every_place_that_owes_its_deletion(
-    db: Connection, paste: Pastes, me: Worker
+MANY = """
+with made as (
+    insert into content (content_hash, object_key, ref_count)
+    select md5(i::text), case when i %% 2 = 0 then left(md5(i::text), 2) || '/' || md5(i::text) end, 0
+      from generate_series(1, 20000) as i
+    returning content_hash, coalesce(object_key, content_hash) as object_key
+)
+insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
+select content_hash, %s, object_key, 0, now() from made where content_hash < %s
+"""
+
+
+@pytest.mark.parametrize("share", ["0", "8", "g"], ids=["none", "half", "all"])
+@pytest.mark.parametrize("backend", ["default", "east"])
+def test_no_page_of_expected_objects_scans_a_table_or_starts_from_the_beginning(
+    db: Connection, backend: str, share: str
+) -> None:
+    db.execute(MANY, [backend, share])
+    db.execute("analyze")
+    elsewhere = value(db, "select count(*) from reaper.object_locations where backend <> 'default'")
+    plans = watched(db)
+    keys = walk(db, 1000)
+    assert len(keys) == 20000 - elsewhere
+    read = {how for plan in plans for how, _ in scans(plan["Plan"])} - {"Function Scan"}
+    assert read <= {"Index Scan", "Index Only Scan"}
+    after = "select count(*) from reaper.expected_objects(%s, 1000)"
+    assert flat(pages(db, after, keys[0] if keys else ""), pages(db, after, keys[-1001] if keys else ""))
+
+
+def test_a_key_is_known_in_content_in_uploads_and_in_every_place_that_owes_its_deletion(
+    db: Connection, paste: Pastes, copy: Copies, me: Worker
 ) -> None:
     paste("live", content="live", expires="+1 day")
     paste("bare", content="bare", expires="+1 day", own_key=False)
@@ -144,21 +181,24 @@ def test_a_key_is_known_in_content_and_in_every_place_that_owes_its_deletion(
     ]
     me.finish(batch, failed)
     me.drop(me.claim())
-    keys = ["key of live", "bare", "live", "key of queued", "key of dead", "key of released", "stranger"]
+    copy("live", "east")
+    paste("local", content="local", expires="+1 day")
+    [intent] = me.call("begin_put", "new", "c" * 64, 5)
+    keys = ["key of live", "key of local", "bare", "live", "key of queued", "key of dead", "key of released"]
+    keys += ["stranger", intent.object_key]
     known = dict(
         db.execute("select object_key, place from reaper.known_objects('default', %s)", [keys]).fetchall()
     )
     assert known == {
-        "key of live": "content",
+        "key of local": "content",
         "bare": "content",
+        intent.object_key: "intent",
         "key of queued": "cleanup_queue",
         "key of dead": "cleanup_dlq",
         "key of released": "batch",
     }
-    assert column(db, "select object_key from reaper.known_objects('elsewhere', %s)", keys) == [
-        "key of live",
-        "bare",
-    ]
+    assert column(db, "select object_key from reaper.known_objects('east', %s)", keys) == ["key of live"]
+    assert column(db, "select object_key from reaper.known_objects('elsewhere', %s)", keys) == []
 
 
 def test_live_pastes_are_those_that_can_be_read(db: Connection, paste: Pastes) -> None:
@@ -237,3 +277,47 @@ def test_repair_refuses_another_isolation_level(db: Connection) -> None:
     with refused("RP006"):
         db.execute("select * from reaper.repair_counts()")
     db.execute("rollback")
+
+
+def test_accounts_are_set_to_what_the_rows_say_and_that_is_audited(
+    db: Connection, paste: Pastes, copy: Copies
+) -> None:
+    paste("a", expires="1 day")
+    copy("same", "east")
+    wrong = "('east', 5, -3), ('west', 1, 0)"
+    db.execute(f"insert into reaper.byte_deltas (backend, used_bytes, orphan_bytes) values {wrong}")
+    repaired = db.execute("select * from reaper.repair_accounts()").fetchall()
+    assert repaired == [("east", "orphan", -3, 0), ("east", "used", 15, 10), ("west", "used", 1, 0)]
+    assert accounts(db) == {"east": (10, 0, 0)}
+    assert column(db, "select detail from reaper.audit where subject = 'east' order by 1") == [
+        "orphan bytes from -3 to 0",
+        "used bytes from 15 to 10",
+    ]
+    assert db.execute("select * from reaper.repair_accounts()").fetchall() == []
+
+
+def test_of_two_that_repair_accounts_at_once_the_second_finds_nothing_left(
+    db: Connection, worker: Callable[[str], Worker], waits: Callable[..., None]
+) -> None:
+    db.execute("insert into reaper.byte_deltas (backend, used_bytes) values ('default', 5)")
+    first, second = worker("first"), worker("second")
+    with ThreadPoolExecutor(1) as pool, first.connection.transaction():
+        assert len(first.call("repair_accounts")) == 1
+        late = pool.submit(second.call, "repair_accounts")
+        waits(second.connection)
+    assert late.result() == []
+    assert accounts(db) == {}
+
+
+def test_accounts_are_repaired_while_a_drain_is_under_way(
+    db: Connection, paste: Pastes, copy: Copies, worker: Callable[[str], Worker]
+) -> None:
+    paste("a")
+    copy("same", "east")
+    db.execute("insert into reaper.byte_deltas (backend, used_bytes) values ('east', 5)")
+    drainer = worker("drainer")
+    batch = drainer.claim()
+    with drainer.connection.transaction():
+        drainer.drop(batch)
+        assert db.execute("select * from reaper.repair_accounts()").fetchall() == [("east", "used", 15, 10)]
+    assert accounts(db) == {"east": (0, 10, 0)}

@@ -1,16 +1,27 @@
--- known_objects: which of these keys does PostgreSQL know, and where? A key that is not returned is nobody's.
+-- known_objects: which of these keys does PostgreSQL know on a backend, and where? A key that is not returned is nobody's.
+-- Content lies where its copies are, and without any on the default backend.
 create or replace function reaper.known_objects(p_backend text, p_keys text[])
     returns table (object_key text, place text, content_hash text, size_bytes bigint)
     language sql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    select c.object_key::text, 'content', c.content_hash::text, c.size_bytes::bigint
-      from public.content c
-     where c.object_key = any (p_keys)
+    select l.object_key, 'content', l.content_hash, l.size_bytes
+      from reaper.object_locations l
+     where l.backend = p_backend and l.object_key = any (p_keys)
     union all
-    select c.content_hash::text, 'content', c.content_hash::text, c.size_bytes::bigint
+    select c.object_key::text collate "C", 'content', c.content_hash::text collate "C", c.size_bytes::bigint
       from public.content c
-     where c.content_hash = any (p_keys) and c.object_key is null
+     where p_backend = 'default' and c.object_key = any (p_keys)
+       and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")
+    union all
+    select c.content_hash::text collate "C", 'content', c.content_hash::text collate "C", c.size_bytes::bigint
+      from public.content c
+     where p_backend = 'default' and c.content_hash = any (p_keys) and c.object_key is null
+       and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")
+    union all
+    select i.object_key, 'intent', i.content_hash, i.size_bytes
+      from reaper.put_intents i
+     where i.backend = p_backend and i.object_key = any (p_keys)
     union all
     select o.object_key, 'batch', o.content_hash, o.size_bytes
       from reaper.batches b
@@ -26,6 +37,6 @@ as $$
      where d.backend = p_backend and d.object_key = any (p_keys);
 $$;
 comment on function reaper.known_objects(text, text[]) is
-    'The keys among p_keys that are stored content, or whose deletion is owed (batch, cleanup_queue, cleanup_dlq); the others are orphans.';
+    'The keys among p_keys that are stored content on the backend, are being uploaded (intent), or are owed a deletion (batch, cleanup_queue, cleanup_dlq); the others are orphans.';
 revoke all on function reaper.known_objects(text, text[]) from public;
 grant execute on function reaper.known_objects(text, text[]) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,0 +1,34 @@
+-- repair_accounts: bring the byte accounts to what the rows say, by adding the difference. Nobody has to rest meanwhile; of two
+-- that repair at once the second finds nothing left, since it looks only when the first is done.
+create or replace function reaper.repair_accounts()
+    returns table (backend text, kind text, was numeric, now numeric)
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform reaper.require_read_committed();
+    perform pg_advisory_xact_lock(1919246704, 0);  -- our class of advisory locks; services begin at 1
+    return query
+        with wrong as materialized (
+            select c.backend, c.kind, c.booked, c.found from reaper.compare_accounts() as c
+        ), added as (
+            insert into reaper.byte_deltas (backend, used_bytes, orphan_bytes, reserved_bytes)
+            select w.backend,
+                   coalesce(sum(w.found - w.booked) filter (where w.kind = 'used'), 0),
+                   coalesce(sum(w.found - w.booked) filter (where w.kind = 'orphan'), 0),
+                   coalesce(sum(w.found - w.booked) filter (where w.kind = 'reserved'), 0)
+              from wrong w
+             group by w.backend
+        ), audited as (
+            insert into reaper.audit (at, who, action, subject, detail)
+            select reaper.clock(), session_user, 'repair_accounts', w.backend, format('%s bytes from %s to %s', w.kind, w.booked, w.found)
+              from wrong w
+        )
+        select w.backend, w.kind, w.booked, w.found from wrong w order by w.backend, w.kind;
+end;
+$$;
+comment on function reaper.repair_accounts() is
+    'Sets byte accounts that differ from the rows behind them right, and returns them. Audited; changes no other row, deletes nothing. RP006 outside read committed.';
+revoke all on function reaper.repair_accounts() from public;
+grant execute on function reaper.repair_accounts() to reaper_worker, reaper_ops;
