@@ -160,6 +160,11 @@ def test_there_is_one_way_to_log_in(write: Write, login: str, problem: str) -> N
     assert problem in complaint("backends")
 
 
+def test_one_of_them_is_where_content_lies_that_came_past_the_doors(write: Write) -> None:
+    write('[backends.hot]\nbucket = "x"')
+    assert "one backend must be called default" in complaint("backends")
+
+
 def test_keys_come_from_the_environment_or_the_env_file_and_are_never_shown(
     write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -172,6 +177,7 @@ def test_keys_come_from_the_environment_or_the_env_file_and_are_never_shown(
     app = App(settings)
     stores = app.stores
     assert list(stores) == ["default", "cold"]
+    assert len({id(bucket._requests._gate) for bucket in app.buckets.values()}) == 1, "one gate for all"
     assert "the" not in repr(settings) + repr(stores) + repr(app.settings.backends)
 
 
