@@ -23,6 +23,6 @@ class Doom:
 
 def main(variables: dict[str, str], point: str, how: str, nth: int) -> None:
     os.environ.update(variables)
-    app = App(config.load("database_url", "s3_bucket"), at=Doom(point, how, nth))
+    app = App(config.load("database_url", "backends"), at=Doom(point, how, nth))
     stop_on_signals(app.stop)
     app.drain(workers=1)

@@ -55,7 +55,7 @@ class World:
         """An App in this process."""
         os.environ.update(LOGIN)
         named = {n.removeprefix("REAPER_").lower(): v for n, v in self.variables.items() if n not in LOGIN}
-        return App(config.load("database_url", "s3_bucket", **{**named, **given}))
+        return App(config.load("database_url", "backends", **{**named, **given}))
 
     def drain(self, workers: int = 1, max_batches: int | None = None, **given: Any) -> App:
         """Drain to the end in this process."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from moto.s3.models import s3_backends
@@ -12,7 +13,9 @@ from reaper.embedded import Moto, Valkey
 from reaper.service import Service, Tick, Tools
 from tests.drain.conftest import numbers, populate  # noqa: F401
 from tests.drain.world import ACCOUNT
+from tests.services.pair import Pair
 from tests.services.world import Works
+from tests.store.wire import Wire, tcp
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +38,23 @@ def world(dsn: str, valkey: Valkey, moto: Moto, tmp_path: Path) -> Iterator[Work
     works.cache().flushall()
     yield works
     works.end()
+
+
+@pytest.fixture
+def pair(dsn: str, valkey: Valkey, moto: Moto, tmp_path: Path) -> Iterator[Pair]:
+    port = urlsplit(moto.endpoint_url).port or 80
+    (tmp_path / "logs").mkdir()
+    with Wire(tcp(port)) as default, Wire(tcp(port)) as cold:
+        pair = Pair(
+            *(dsn, valkey.url, moto.endpoint_url, f"pair-{next(numbers)}"),
+            logs=tmp_path / "logs",
+            folder=tmp_path,
+            wires={"default": default, "cold": cold},
+        )
+        pair.cache().flushall()
+        pair.set_up()
+        yield pair
+        pair.end()
 
 
 def service(tick: Callable[[Tools], Tick], name: str = "sample", locked: bool = True) -> Service:

@@ -25,7 +25,7 @@ def serve(variables: dict[str, str], log: str, options: Options, services: Seque
     _enter(variables, log)
     set_up_logging(verbose=False, log_json=True)
     try:
-        with App(config.load("database_url", "s3_bucket")) as app:
+        with App(config.load("database_url", "backends")) as app:
             app.work(options, services)
     except ReaperError as error:
         sys.exit(int(error.exit_code))

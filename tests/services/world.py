@@ -17,11 +17,11 @@ from reaper.service import Service
 from reaper.services import ALL
 from tests.drain import doomed
 from tests.drain.world import World, forks
-from tests.services import hand
+from tests.services import creator, hand
 
 DEADLINE = 60
 
-forks.set_forkserver_preload([doomed.__name__, hand.__name__])
+forks.set_forkserver_preload([creator.__name__, doomed.__name__, hand.__name__])
 
 
 @dataclass

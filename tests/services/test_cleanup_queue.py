@@ -1,0 +1,92 @@
+"""What cannot be deleted: tried again, given up with its cause, and delivered when the cause is gone."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from moto.s3.models import s3_backends
+
+from reaper.crew import Crew
+from tests.drain.world import ACCOUNT
+from tests.services.conftest import result
+from tests.services.world import Works
+
+CONTENT = """
+insert into content (content_hash, object_key, ref_count, size_bytes)
+select 'hash ' || i, case when mod(i, 10) = 0 then 'locked/' else 'free/' end || i, 1, 10
+  from generate_series(1, %s) as i
+"""
+PASTES = """
+insert into pastes (short_code, content_hash, expires_at)
+select 'paste ' || i, 'hash ' || i, reaper.clock() - interval '1 hour' from generate_series(1, %s) as i
+"""
+DEAD = "select cause, count(*), sum(size_bytes)::int from reaper.dlq group by 1"
+ORPHANS = "select orphan_bytes from reaper.backends where name = 'default'"
+
+
+@pytest.fixture
+def denied(world: Works) -> Iterator[Works]:
+    """A thousand pastes that are due; what lies under locked/ may not be deleted."""
+    world.sql(CONTENT, 1_000)
+    world.sql(PASTES, 1_000)
+    world.put([row[0] for row in world.sql("select object_key from content")])
+    statement = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:DeleteObject",
+        "Resource": f"arn:aws:s3:::{world.bucket}/locked/*",
+    }
+    bucket = s3_backends[ACCOUNT]["aws"].buckets[world.bucket]
+    bucket.policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]}).encode()
+    yield world
+    bucket.policy = None
+
+
+def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(denied: Works) -> None:
+    totals = denied.drain(batch_size=250).telemetry.totals
+    assert (totals.objects_deleted, totals.objects_failed) == (900, 100)
+    assert len(denied.keys()) == 100
+    assert denied.sql(DEAD) == [("AccessDenied", 100, 1_000)]
+    assert denied.value(ORPHANS) == 1_000
+    assert denied.value("select count(*) from reaper.cleanup_queue") == 0
+    assert denied.sql("select state from reaper.circuits where state <> 'closed'") == []
+
+    with denied.crew() as crew:
+        assert denied.command("dlq", "retry", "--cause", "AccessDenied", "--yes").returncode == 0
+        crew.run_service("cleanup_queue")
+        assert denied.sql(DEAD) == [("AccessDenied", 100, 1_000)]
+
+        s3_backends[ACCOUNT]["aws"].buckets[denied.bucket].policy = None
+        assert denied.command("dlq", "retry", "--cause", "AccessDenied", "--yes").returncode == 0
+        crew.run_service("cleanup_queue")
+        assert result(denied, "cleanup_queue")[0] == {"deleted": 100, "failed": 0}
+    assert denied.value("select count(*) from reaper.dlq") == 0
+    assert denied.value(ORPHANS) == 0
+    denied.judge()
+
+
+def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(world: Works, crew: Crew) -> None:
+    world.cache().set("paste:early", "cached")
+    world.sql(
+        "insert into reaper.invalidations (short_code, queued_at, next_attempt)"
+        " values ('early', reaper.clock(), reaper.clock())"
+    )
+    crew.run_service("cleanup_queue")
+    assert world.cached() == {"early"}
+    crew.run_service("invalidations")
+    assert result(world, "invalidations")[0] == {"dropped": 1, "failed": 0}
+    assert world.cached() == set()
+
+
+def test_a_pass_that_is_out_of_time_comes_back(world: Works) -> None:
+    world.sql(CONTENT, 10)
+    world.sql(PASTES, 10)
+    world.sql("call reaper.drain()")
+    with world.crew() as crew:
+        world.sql("select reaper.finish_batch(batch_id) from reaper.batches")
+        object.__setattr__(crew, "budget", 0.0)
+        crew.run_service("cleanup_queue")
+        assert (result(world, "cleanup_queue")[0], world.jobs()) == (
+            {"deleted": 0, "failed": 0},
+            ["service:cleanup_queue"],
+        )
