@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -27,6 +27,10 @@ _OLDEST_SNAPSHOT = """
      where a.xact_start is not null and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
      order by a.xact_start
      limit 1
+"""
+_BACKENDS = """
+    select b.name, b.circuit, b.last_error from reaper.backends b
+     where b.circuit <> 'closed' or b.name <> all (%s)
 """
 _ROLES = ["reaper_app", "reaper_ops", "reaper_ro", "reaper_worker"]
 _OLD = timedelta(minutes=10)
@@ -54,11 +58,13 @@ class Doctor:
 
     connection: Connection
     source: Source
+    # Those that are configured here.
+    backends: Sequence[str] = ()
 
     @classmethod
-    def of_release(cls, connection: Connection) -> Doctor:
+    def of_release(cls, connection: Connection, backends: Sequence[str] = ()) -> Doctor:
         """One that compares with the installed release."""
-        return cls(connection, installed_source())
+        return cls(connection, installed_source(), backends)
 
     def examine(self) -> Iterator[Diagnosis]:
         """Every check of the database; what needs the schema is left out where that is missing or older."""
@@ -73,6 +79,7 @@ class Doctor:
             "tables, settings, rights": Reports(self.connection).diagnoses,
             "old snapshots": self._snapshots,
             "throttle": self._throttle,
+            "backends": self._backends,
         }.items():
             yield from _guarded(name, check)
 
@@ -140,6 +147,21 @@ class Doctor:
             return [ok("throttle", "sees replicas and snapshots")]
         fix = "grant pg_read_all_stats to reaper_owner"
         return [warn("throttle", "blind: drains do not wait for replicas that are behind", fix)]
+
+    def _backends(self) -> list[Diagnosis]:
+        with translated():
+            rows = self.connection.execute(_BACKENDS, (list(self.backends),)).fetchall()
+        if not self.backends or not rows:
+            return [ok("backends", ", ".join(self.backends) or "none is configured here")]
+        return [self._backend(*row) for row in rows]
+
+    def _backend(self, name: str, circuit: str, error: str | None) -> Diagnosis:
+        if name in self.backends:
+            return warn(
+                f"circuit {name}", f"{circuit}: {error}", "It is probed by itself; look at the store."
+            )
+        fix = "Add it to reaper.toml: what lies there is neither read nor deleted from here."
+        return warn(f"backend {name}", "known to PostgreSQL and not configured here", fix)
 
     def _snapshots(self) -> list[Diagnosis]:
         name = "old snapshots"

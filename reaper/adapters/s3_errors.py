@@ -176,7 +176,8 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
     if isinstance(error, _NO_CREDENTIALS) or code in _WRONG_CREDENTIALS:
         return ConfigError(
             f"{where} does not take the AWS credentials: {_reason(error)}",
-            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to those of this store.",
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or what reaper.toml names, "
+            "to those of this store.",
         )
     if code in _FORBIDDEN:
         return ConfigError(
@@ -198,7 +199,7 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
         return ReaperError(f"the S3 store at {where} refuses: {_reason(error)}")
     return Unreachable(
         f"the S3 store at {where} does not answer: {_reason(error)}",
-        "Check that it runs and that REAPER_S3_ENDPOINT_URL is its address.",
+        "Check that it runs, and its address: REAPER_S3_ENDPOINT_URL, or endpoint_url in reaper.toml.",
     )
 
 

@@ -42,7 +42,7 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
 
 def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
     with app.connect("doctor") as connection:
-        yield from Doctor.of_release(connection).examine()
+        yield from Doctor.of_release(connection, list(app.settings.backends)).examine()
     if not app.settings.backends:
         yield warn(
             "bucket",

@@ -86,14 +86,14 @@ def test_doctor_prints_what_to_do(run: Run, db: Connection) -> None:
             "warn",
         ),
         ("alter function reaper.clock() reset all", "code", "fail"),
-        ("alter function reaper.claim_cleanup(integer) security invoker", "code", "fail"),
+        ("alter function reaper.claim_invalidations(integer) security invoker", "code", "fail"),
         ("alter function reaper.plan_drain() volatile", "code", "fail"),
         ("drop function reaper.plan_drain()", "code", "fail"),
         ("create function reaper.plan_drain(int) returns int language sql as 'select 1'", "code", "fail"),
         ("create function reaper.mine() returns int language sql as 'select 1'", "code", "warn"),
         (
-            """create or replace view reaper.dlq as select d.queue_id, d.backend, d.object_key, d.size_bytes,
-                      d.attempts, d.last_error, d.queued_at, d.buried_at from reaper.cleanup_dlq d""",
+            """create or replace view reaper.backlog as
+               select null::timestamptz as expired_in, 0::bigint as waiting, 0::bigint as in_progress""",
             "code",
             "fail",
         ),
@@ -171,3 +171,16 @@ def test_a_probe_writes_and_deletes_and_only_when_it_is_asked_for(run: Run, buck
     assert list(bucket.object_versions.all()) == []
     assert verdicts(run, "--probe")["bucket default, probe"] == "ok"
     assert list(bucket.object_versions.all()) == []
+
+
+def test_a_backend_that_is_left_alone_is_named(run: Run, db: Connection) -> None:
+    db.execute("update reaper.settings set circuit_failures = 1")
+    db.execute("select reaper.report_failure('default', 'no connection')")
+    assert verdicts(run)["circuit default"] == "warn"
+    assert "open: no connection" in run("doctor").out
+
+
+def test_a_backend_that_is_not_configured_here_is_named(run: Run, db: Connection) -> None:
+    assert verdicts(run)["backends"] == "ok"
+    db.execute("select reaper.register_backend('cold')")
+    assert verdicts(run)["backend cold"] == "warn"
