@@ -42,9 +42,13 @@ class Circuits:
         self._failing: set[str] = set()
 
     def is_open(self, backend: str) -> bool:
-        """Whether it is to be left alone now; the answer is a second old at most."""
+        """Whether it is to be left alone now.
+
+        That it may be used is believed for a second. That it may not is asked again each time: whoever was
+        told that it is back, by a claim for example, must not be turned away here.
+        """
         with self._guard:
-            stale = self._asked_at is None or self._clock() - self._asked_at >= FRESH
+            stale = backend in self._open or self._asked_at is None or self._clock() - self._asked_at >= FRESH
             if stale:
                 # From here on the others go by the answer before, instead of waiting for this one.
                 self._asked_at = self._clock()

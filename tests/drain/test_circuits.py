@@ -173,6 +173,14 @@ def test_what_one_process_found_out_another_knows_a_second_later(
     assert not other.is_open("default")
 
 
+def test_that_a_backend_is_back_is_known_to_all_at_once(process: Callable[[], Circuits]) -> None:
+    one, other = process(), process()
+    open_circuit(one)
+    assert other.is_open("cold")
+    one.succeeded("cold")
+    assert not other.is_open("cold")
+
+
 def test_failures_of_all_processes_count_together(process: Callable[[], Circuits]) -> None:
     one, other = process(), process()
     for _ in range(OPEN_IT - 1):
