@@ -109,7 +109,7 @@ def test_a_chunk_without_an_answer_is_an_outage_and_does_not_take_the_others_alo
 
 
 def test_a_request_without_an_answer_fails_its_chunk_only(server, open_store):
-    s3 = open_store("bucket", server.endpoint_url, options=S3Options(attempts=1, read_timeout=0.2))
+    s3 = open_store("bucket", server.endpoint_url, options=S3Options(attempts=1, read_timeout=2))
     server.script = in_turn(server.hang, all_deleted)
     assert s3.delete(KEYS[:1500]) == dict.fromkeys(KEYS[:1000], Failed("no answer in time", outage=True))
 

@@ -13,7 +13,8 @@ from tests.adapters.s3_fixtures import log_in
 from tests.faults.scripted_s3 import Forecast, ScriptedS3, Weather
 
 KEYS = [f"{n:04d}" for n in range(1000)]
-IMPATIENT = S3Options(attempts=1, read_timeout=0.2)
+PATIENT = S3Options(attempts=1, read_timeout=30)
+IMPATIENT = S3Options(attempts=1, read_timeout=2)
 
 
 @pytest.fixture
@@ -27,8 +28,16 @@ def server(monkeypatch):
 
 @pytest.fixture
 def s3(server, open_store):
-    """A client that asked about versions in good weather, so that a test meets its own requests only."""
-    store = open_store("bucket", server.endpoint_url, options=IMPATIENT)
+    return ready(open_store("bucket", server.endpoint_url, options=PATIENT))
+
+
+@pytest.fixture
+def impatient(server, open_store):
+    return ready(open_store("bucket", server.endpoint_url, options=IMPATIENT))
+
+
+def ready(store):
+    """It asked about versions in good weather, so that a test meets its own requests only."""
     store.check()
     return store
 
@@ -107,18 +116,18 @@ def test_keys_that_a_reply_omits_may_be_gone_or_not(server, s3, left):
     assert left()
 
 
-def test_a_store_that_hangs_does_nothing_and_is_free_again_when_the_client_gives_up(server, s3, left):
+def test_a_store_that_hangs_does_nothing_and_is_free_again_when_the_client_gives_up(server, impatient, left):
     server.weather = Weather(Forecast(hang=1))
-    assert s3.delete(["0000"])["0000"].error == "no answer in time"
+    assert impatient.delete(["0000"])["0000"].error == "no answer in time"
     server.weather = None
     assert "0000" in left()
     wait_until(lambda: server.in_flight == 0)
     assert "0000" in left()
 
 
-def test_a_late_success_comes_after_the_client_gave_up(server, s3, left):
+def test_a_late_success_comes_after_the_client_gave_up(server, impatient, left):
     server.weather = Weather(Forecast(late=1))
-    assert s3.delete(["0000"])["0000"].error == "no answer in time"
+    assert impatient.delete(["0000"])["0000"].error == "no answer in time"
     wait_until(lambda: "0000" not in left())
 
 
