@@ -2,7 +2,7 @@
 """Sets reaper up in .venv and runs it: python3 run.py demo | test | check | setup | <reaper command>
 
     demo    starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
-    test    runs the tests; further words go to pytest
+    test    runs the tests, one process per core; further words go to pytest, for example --long or -n 0
     check   format, lint, types, import layers, SQL lint
     setup   builds .venv and stops; the command is then .venv/bin/reaper
     else    any command of reaper, for example: python3 run.py status --json
@@ -27,6 +27,8 @@ NEEDED = (3, 11)
 TOO_OLD = (
     "reaper needs Python {}.{} or newer; this is {}. Try python3.11, python3.12 or python3.13 run.py ..."
 )
+# One process per core, each with servers of its own. A later -n replaces this one; auto yields to --pdb.
+SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 OFFLINE = """
 run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index,
 set PIP_INDEX_URL to one that this machine can reach. The next run starts the set-up again."""
@@ -64,7 +66,7 @@ def run(command, words):
         return check(programs)
     if command == "test":
         os.chdir(str(ROOT))
-        return become([str(programs / "python"), "-m", "pytest"] + words)
+        return become([str(programs / "python"), "-m", "pytest"] + SIDE_BY_SIDE + words)
     return become([str(programs / "reaper"), command] + words)
 
 

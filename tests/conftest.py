@@ -29,10 +29,36 @@ numbers = itertools.count(1)
 botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long", action="store_true", help="all sizes as promised: minutes more, some gigabytes"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "long: a case that only --long runs, because others show nearly the same"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long cases out, unless they are asked for."""
+    if config.getoption("long"):
+        return
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: the garbage collector need not look at it in each test."""
     gc.collect()
     gc.freeze()
+
+
+class Sized(Protocol):
+    """Chooses a size: the one that is promised with --long, else one that shows the same sooner."""
+
+    def __call__(self, promised: int, short: int) -> int: ...
 
 
 class Connect(Protocol):
@@ -46,6 +72,12 @@ def fresh_logging() -> Iterator[None]:
     """Whoever configured logging bound it to a stream that ends with the test."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def sized(request: pytest.FixtureRequest) -> Sized:
+    """How many rows, rounds or clients a test takes."""
+    return lambda promised, short: promised if request.config.getoption("long") else short
 
 
 @pytest.fixture(scope="session")
