@@ -1,6 +1,6 @@
 # Aliases for people who have make; run.py does the work.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format clean
+.PHONY: help setup demo bench test check format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,6 +10,9 @@ setup: ## build .venv
 
 demo: ## see it work, with servers of its own
 	@python3 run.py demo
+
+bench: ## measure it beside the alternatives, about ten minutes
+	@python3 run.py bench
 
 test: ## run the tests
 	@python3 run.py test

@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from reaper.cli import (
+    bench,
     demo,
     dlq,
     doctor,
@@ -43,7 +44,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for group in (demo, migrate, worker, drain, plan, status, service, policy, jobs, dlq, verify, why, doctor):
+for group in (
+    demo,
+    migrate,
+    worker,
+    drain,
+    plan,
+    status,
+    service,
+    policy,
+    jobs,
+    dlq,
+    verify,
+    why,
+    doctor,
+    bench,
+):
     group.register(app)
 
 

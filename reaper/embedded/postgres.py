@@ -39,8 +39,10 @@ class Postgres:
     port = 5432
     user = "postgres"
 
-    def __init__(self, *, durable: bool = False, settings: Mapping[str, str] | None = None) -> None:
-        layout = Layout()
+    def __init__(
+        self, *, durable: bool = False, wal_on_disk: bool = False, settings: Mapping[str, str] | None = None
+    ) -> None:
+        layout = Layout(wal_on_disk)
         self.host = str(layout.socket)
         self.bin_dir = layout.bin_dir
         self.version = layout.version
@@ -53,9 +55,14 @@ class Postgres:
             raise
 
     @classmethod
-    def start(cls, *, durable: bool = False, settings: Mapping[str, str] | None = None) -> Self:
-        """Start a server and return when it accepts connections."""
-        return cls(durable=durable, settings=settings)
+    def start(
+        cls, *, durable: bool = False, wal_on_disk: bool = False, settings: Mapping[str, str] | None = None
+    ) -> Self:
+        """Start a server and return when it accepts connections.
+
+        Its files are in memory where there is room; `wal_on_disk` lets a commit cost what it costs elsewhere.
+        """
+        return cls(durable=durable, wal_on_disk=wal_on_disk, settings=settings)
 
     def dsn(self, dbname: str = "postgres", user: str | None = None) -> str:
         """The address of one of its databases, as a URL."""
@@ -89,13 +96,16 @@ class Postgres:
 class Layout:
     """Who runs the server, with which programs, and where its files are."""
 
-    def __init__(self) -> None:
+    def __init__(self, wal_on_disk: bool = False) -> None:
         self.account = _unprivileged_account() if os.geteuid() == 0 else None
         found = binaries.postgres_bin()
         self.version = binaries.postgres_version(found)
         self.home = _usable(places.data_directory(), self.account) / places.unique_name()
         self.data = self.home / "data"
         self.socket = _usable(places.socket_directory(), self.account) / places.unique_name()
+        self.wal = (
+            _usable(places.scratch_directory(), self.account) / places.unique_name() if wal_on_disk else None
+        )
         self.copies = _copies(found.resolve(), self.home / "programs") if self.account else []
         self.bin_dir = Path(self.copies[0][1], "bin") if self.copies else found
 
@@ -103,13 +113,14 @@ class Layout:
         """How to get from nothing to a server, and back."""
         everything = {**settings, "unix_socket_directories": str(self.socket)}
         options = [word for name, value in everything.items() for word in ("-c", f"{name}={value}")]
+        directories = [str(place) for place in (self.home, self.socket, self.wal) if place]
         return Plan(
-            directories=[str(self.home), str(self.socket)],
+            directories=directories,
             copies=self.copies,
             prepare=[self._initdb()],
             serve=[str(self.bin_dir / "postgres"), "-D", str(self.data), *options],
             stop_signals=STOP_SIGNALS,
-            removals=[str(self.home), str(self.socket)],
+            removals=directories,
             uid=self.account.pw_uid if self.account else None,
             gid=self.account.pw_gid if self.account else None,
             environment=_clean_environment(),
@@ -118,6 +129,8 @@ class Layout:
     def _initdb(self) -> list[str]:
         command = [str(self.bin_dir / "initdb"), "-D", str(self.data), "-U", Postgres.user, "-A", "trust"]
         command += ["--no-sync", "--no-instructions", "--encoding=UTF8", "--locale=C"]
+        if self.wal:
+            command += ["--waldir", str(self.wal / "wal")]
         if self.version >= 17:
             command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         return command

@@ -1,0 +1,1 @@
+"""Everybody who takes part: the floor, what users write by hand, and reaper."""

@@ -1,0 +1,103 @@
+"""What reaper has to reach, as ratios within one run, and what it reached."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reaper.bench.entries import CALL, DATABASE, EVERYTHING, FLOOR
+from reaper.bench.results import Results
+from reaper.bench.statistics import percentile
+from reaper.bench.tournament import Entry, Run
+from reaper.bench.workload import Workload
+
+
+@dataclass(frozen=True)
+class Target:
+    """One figure; `measured` is nan where the run did not measure it."""
+
+    figure: str
+    goal: float
+    measured: float
+    # Whether less is better.
+    at_most: bool = False
+    # The same ratio between CPU times: on a busy machine the better witness, but blind for waiting.
+    by_cpu: float = math.nan
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the goal is reached; None where nothing was measured."""
+        if math.isnan(self.measured):
+            return None
+        return self.measured <= self.goal if self.at_most else self.measured >= self.goal
+
+    def as_json(self) -> dict[str, Any]:
+        """The form in which results.json holds it."""
+        measured = None if math.isnan(self.measured) else round(self.measured, 3)
+        by_cpu = None if math.isnan(self.by_cpu) else round(self.by_cpu, 3)
+        return {**asdict(self), "measured": measured, "met": self.met, "by_cpu": by_cpu}
+
+
+def judge(results: Results) -> list[Target]:
+    """All of them."""
+    return [*_against_the_floor(results), *_against_hand_written(results), *_steady(results)]
+
+
+def _against_the_floor(results: Results) -> list[Target]:
+    main, outside = results.workloads()[:2], results.workloads()[-1]
+    return [
+        *(_floor(results, w, DATABASE[2], 0.6) for w in main),
+        *(_floor(results, w, DATABASE[1], 0.45) for w in main),
+        *(_floor(results, w, CALL, 0.45) for w in main),
+        _floor(results, outside, EVERYTHING[2], 0.35),
+    ]
+
+
+def _floor(results: Results, workload: Workload, entry: Entry, goal: float) -> Target:
+    return _compared(results, workload, entry, FLOOR, goal, f"{entry.name} ÷ floor, {workload.name}")
+
+
+def _compared(
+    results: Results, workload: Workload, ours: Entry, theirs: Entry, goal: float, figure: str
+) -> Target:
+    by_cpu = results.cpu(workload, theirs) / results.cpu(workload, ours)
+    return Target(figure, goal, results.ratio(workload, ours, theirs), by_cpu=by_cpu)
+
+
+def _against_hand_written(results: Results) -> list[Target]:
+    main = results.workloads()[0]
+    found = {entry.name: entry for entry in results.entries(main)}
+    return [
+        _compared(results, main, ours, found[name], goal, f"{ours.name} ÷ {name}")
+        for name, ours, goal in (
+            ("row by row", DATABASE[2], 30),
+            ("seeds in plain Python", DATABASE[1], 4),
+            ("seeds in plain Python, 2 workers", DATABASE[2], 4),
+        )
+        if name in found
+    ]
+
+
+def _steady(results: Results) -> list[Target]:
+    growth, phases = results.growth, results.foreground
+    small, large = growth.sizes[0], growth.sizes[-1]
+    return [
+        Target(
+            f"cost per row, {large.workload.name} ÷ {small.workload.name}",
+            1.15,
+            small.rate / large.rate,
+            at_most=True,
+        ),
+        Target(
+            "claim p99, snapshot pinned ÷ not",
+            2.0,
+            _claim_p99(growth.pinned) / _claim_p99(growth.free),
+            at_most=True,
+        ),
+        Target("foreground p99, drain with a pace ÷ idle", 1.5, phases[2].p99 / phases[0].p99, at_most=True),
+    ]
+
+
+def _claim_p99(run: Run) -> float:
+    return percentile([step.seconds for step in run.claims], 0.99)

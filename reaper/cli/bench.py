@@ -1,0 +1,110 @@
+"""`reaper bench`: how fast it is, beside what one would do otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from reaper.errors import ConfigError, Exit
+
+if TYPE_CHECKING:
+    from reaper.bench.plan import Plan
+
+_Rows = Annotated[
+    int | None,
+    typer.Option(
+        "--rows",
+        metavar="N",
+        min=2000,
+        help="Rows in the two main tables; half are due.",
+        show_default="200000",
+    ),
+]
+_Quick = Annotated[bool, typer.Option("--quick", help="About one minute.")]
+_Big = Annotated[bool, typer.Option("--big", help="Up to ten million rows: an hour or more, 20 GB of disk.")]
+_Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Where results.json and the plots go.")
+]
+_Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--page",
+        metavar="FILE",
+        exists=True,
+        help="A Markdown page that gets the figures, such as docs/performance.md.",
+        show_default=False,
+    ),
+]
+_Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the order of the contestants.")]
+
+
+# Tables that go into a file are read without wrapping.
+WIDTH = 140
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("bench")(bench)
+
+
+def bench(
+    quick: _Quick = False,
+    big: _Big = False,
+    rows: _Rows = None,
+    seed: _Seed = 1,
+    output: _Output = Path(".reaper/bench"),
+    page: _Page = None,
+) -> None:
+    """Measure reaper beside row-by-row deletion, hand-written workers, job queues and the physical limit.
+
+    Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards: about ten minutes on two
+    cores. Each contestant gets a fresh copy of the same data, in shuffled order, at least three times, and is
+    judged by what it left behind. Exit code 1 when somebody left something behind.
+    """
+    try:
+        from reaper.bench import plan
+        from reaper.bench.output import publish
+        from reaper.bench.run import measure
+        from reaper.embedded import EmbeddedError
+    except ImportError as error:
+        raise ConfigError(
+            f"the benchmark needs {error.name}", "Install it with: pip install 'reaper[bench]'"
+        ) from None
+    if quick and big:
+        raise typer.BadParameter("choose one of --quick and --big")
+    chosen = plan.choose(quick, big, rows, seed)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH
+    try:
+        with _progress(chosen) as announce:
+            results = measure(chosen, announce)
+    except EmbeddedError as error:
+        raise ConfigError(str(error)) from None
+    publish(results, console, output, page)
+    raise typer.Exit(int(Exit.BEHIND if results.problems else Exit.OK))
+
+
+@contextmanager
+def _progress(plan: Plan) -> Iterator[Callable[[str], None]]:
+    """A bar where somebody watches, a line for each step elsewhere."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda what: console.print(what, soft_wrap=True)
+        return
+    with Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        console=console,
+        transient=True,
+    ) as bar:
+        task = bar.add_task("starting PostgreSQL, Valkey and S3", total=plan.steps, completed=-1)
+        yield lambda what: bar.update(task, advance=1, description=what)

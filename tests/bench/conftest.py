@@ -1,0 +1,71 @@
+"""One arena for all tests of the benchmark, and results that were made up."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from reaper.bench import entries
+from reaper.bench.arena import Arena
+from reaper.bench.contestant import Step
+from reaper.bench.foreground import Phase
+from reaper.bench.growth import Growth
+from reaper.bench.machine import Machine
+from reaper.bench.meter import Cost
+from reaper.bench.results import Results
+from reaper.bench.tournament import Entry, Run, Tournament
+from reaper.bench.workload import Order, Workload
+
+TINY = Workload("tiny", 600)
+
+
+@pytest.fixture(scope="session")
+def arena() -> Iterator[Arena]:
+    with Arena() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def tournament(arena: Arena) -> Tournament:
+    return Tournament(arena, seed=1, announce=lambda _: None)
+
+
+def made_up(
+    workload: Workload, entry: Entry, number: int, rate: float, problems: tuple[str, ...] = ()
+) -> Run:
+    cost = Cost(
+        seconds=1000 / rate,
+        server_cpu=0.03,
+        others=0.02,
+        wal_bytes=1_500_000,
+        updates=1400,
+        hot_updates=1330,
+        dead_tuples=900,
+        records={"Btree/INSERT_LEAF": 200, "Heap/DELETE": 1000},
+    )
+    claims = tuple(Step(n * 0.01, 0.010 + n * 0.0001) for n in range(100))
+    return Run(workload, entry, number, 1000, cost, 0.005, claims, {"claim": 1.0}, problems)
+
+
+@pytest.fixture
+def results() -> Results:
+    """Two rounds in which reaper is half as fast as the floor, and ten times as fast as row by row."""
+    rows, everything = Entry(entries.RowByRow(100)), entries.EVERYTHING[2]
+    workloads = [Workload("random order", 2000), Workload("cohort order", 2000, Order.COHORT)]
+    rates = {entries.FLOOR: 40_000, entries.DATABASE[1]: 20_000, entries.DATABASE[2]: 30_000, rows: 2_000}
+    outside = Workload("with Valkey and S3", 1000)
+    runs = [made_up(w, e, n, r * n) for w in workloads for e, r in rates.items() for n in (1, 2)]
+    runs += [made_up(outside, e, 1, r) for e, r in ((entries.FLOOR, 40_000), (everything, 10_000))]
+    small, large = Workload("100 due rows", 111), Workload("1,000 due rows", 1111)
+    one = entries.DATABASE[1]
+    growth = Growth(
+        (made_up(small, one, 1, 20_000), made_up(large, one, 1, 16_000)),
+        made_up(small, one, 1, 20_000),
+        made_up(small, one, 1, 20_000),
+    )
+    phases = tuple(
+        Phase(name, 100, 0.001, 0.002, p99) for name, p99 in (("idle", 0.004), ("a", 0.02), ("b", 0.005))
+    )
+    machine = Machine(2, "a processor", 8.0, "Linux 6", "3.12")
+    began = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    return Results("quick", "0.1.0", began, 61.0, machine, {"fsync": "on"}, tuple(runs), growth, phases)

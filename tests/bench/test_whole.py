@@ -1,0 +1,49 @@
+"""A whole run, as small as can be."""
+
+import subprocess
+import sys
+
+import pytest
+
+from reaper.bench import entries
+from reaper.bench.plan import Match, Plan
+from reaper.bench.run import measure
+from reaper.bench.targets import judge
+from reaper.bench.workload import Workload
+
+
+def small_plan() -> Plan:
+    return Plan(
+        name="tiny",
+        matches=(
+            Match(Workload("random order", 400), (entries.FLOOR, entries.DATABASE[1]), 1),
+            Match(Workload("with Valkey and S3", 400), (entries.EVERYTHING[2],), 1),
+        ),
+        growth=(100,),
+        pinned=Workload("pinned", 400),
+        foreground=Workload("foreground", 4000),
+        foreground_seconds=0.5,
+        seed=1,
+    )
+
+
+@pytest.mark.timeout(300)
+def test_a_run_announces_each_step_and_finds_nothing_wrong():
+    announced: list[str] = []
+    plan = small_plan()
+    results = measure(plan, announced.append)
+    assert results.problems == []
+    assert len(announced) == plan.steps
+    assert [phase.requests > 0 for phase in results.foreground] == [True] * 3
+    assert all(target.measured > 0 for target in judge(results) if target.met is not None)
+
+
+def test_two_sizes_at_once_are_refused_before_anything_starts():
+    done = subprocess.run(
+        [sys.executable, "-m", "reaper", "bench", "--quick", "--big"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "choose one" in done.stderr
