@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from reaper import config, db
 from reaper.adapters.nothing import NoCache, NoLock, NoPastes
-from reaper.backends import DEFAULT_BACKEND, Backend
+from reaper.backends import Backend
 from reaper.breaker import Breaker
 from reaper.circuits import Circuits, GuardedStore
 from reaper.config import Settings
@@ -257,15 +257,14 @@ class App:
             return Queries(connection).count_due()
 
     def verify(self, repair: bool = False, watch: Watch = nobody) -> Report:
-        """Compare database, bucket and cache."""
+        """Compare database, buckets and cache."""
         with self.connect("verify:0") as connection:
             verifier = Verifier(
                 Reports(connection),
-                self.stores[DEFAULT_BACKEND],
+                self.buckets,
                 self.cache,
                 # With text of its own around the code, no other program's keys look like ours.
                 names_are_ours=self.settings.cache_key != "{short_code}",
-                backend=DEFAULT_BACKEND,
                 watch=watch,
             )
             return verifier.run(repair)

@@ -219,6 +219,14 @@ class Reports:
             yield from page
             after = page[-1].object_key
 
+    def backends_in_use(self) -> list[str]:
+        """The backends on which something lies, or is owed or announced, whatever is configured here."""
+        return [row[0] for row in self._all("select backend from reaper.backends_in_use()")]
+
+    def owed(self) -> dict[str, int]:
+        """What waits to be deleted, was given up, or is on its way in, by kind."""
+        return {row[0]: row[1] for row in self._all("select what, number from reaper.owed_counts()")}
+
     def known_objects(self, backend: str, keys: Sequence[str]) -> dict[str, Known]:
         """Where PostgreSQL knows these keys from; those that are missing in the answer are nobody's."""
         query = "select object_key, place, content_hash, size_bytes from reaper.known_objects(%s, %s)"

@@ -1,4 +1,4 @@
-"""Do database, bucket and cache agree? Read-only, both ways, page by page, while everything goes on.
+"""Do database, buckets and cache agree? Read-only, both ways, page by page, while everything goes on.
 
 The system runs meanwhile, so what looks wrong at first sight is only a suspect: at the end each one is asked
 about again, in an order that no correct system gets wrong: an object comes before its row, and goes after it.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
-from reaper.errors import ReaperError
+from reaper.backends import DEFAULT_BACKEND
+from reaper.errors import ConfigError, ReaperError, said
 from reaper.model import StoredObject
 from reaper.ports import Cache, ObjectStore
 from reaper.reports import Expected, Known, Repair, RepairedAccount, Reports
@@ -30,6 +31,7 @@ MISSING = "missing object"
 ORPHAN = "orphan object"
 WRONG_SIZE = "wrong size"
 STALE = "stale cache entry"
+UNSEEN = "backend that could not be looked at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Content whose object is gone, and who is hit by that."""
+    """Content one of whose objects is gone, and who is hit by that."""
 
     content_hash: str
+    backend: str
     object_key: str
     live_pastes: int
     examples: list[str]
@@ -94,7 +97,7 @@ class Report:
         """Note content without its object."""
         named = f" ({', '.join(lost.examples)})" if lost.examples else ""
         hit = f"the content of {lost.live_pastes} live pastes{named}"
-        self.add(MISSING, lost.object_key, f"{lost.content_hash}, {hit}")
+        self.add(MISSING, place(lost.backend, lost.object_key), f"{lost.content_hash}, {hit}")
         if self.counts[MISSING] <= KEPT:
             self.lost.append(lost)
 
@@ -105,17 +108,16 @@ def nobody(_: str, __: int) -> None:
 
 @dataclass(frozen=True)
 class Verifier:
-    """Compares one bucket and the cache with PostgreSQL.
+    """Compares the buckets and the cache with PostgreSQL.
 
     `names_are_ours` says whether a cache key without paste must be a paste's: only a template with text of
     its own makes keys that no other program has.
     """
 
     reports: Reports
-    store: ObjectStore
+    stores: Mapping[str, ObjectStore]
     cache: Cache
     names_are_ours: bool
-    backend: str = "default"
     watch: Watch = nobody
     wait: Callable[[float], None] = time.sleep
     report: Report = field(default_factory=Report)
@@ -125,8 +127,10 @@ class Verifier:
         if repair:
             self._repair()
         self._check_invariants()
-        self._check_objects()
+        for backend in sorted({*self.stores, *self.reports.backends_in_use()}):
+            self._check_backend(backend)
         self._check_cache()
+        self._count_owed()
         return self.report
 
     def _repair(self) -> None:
@@ -142,7 +146,67 @@ class Verifier:
         for violation in self.reports.violations():
             self.report.add(violation.invariant, violation.subject, violation.detail)
 
-    def _check_objects(self) -> None:
+    def _check_backend(self, backend: str) -> None:
+        """What cannot be looked at is a finding: nobody may take silence for agreement."""
+        store = self.stores.get(backend)
+        try:
+            if store is None:
+                raise ConfigError("it is not configured here", "Name it in reaper.toml.")
+            Shelf(backend, store, self.reports, self.report, self.watch, self.wait).check()
+        except ReaperError as error:
+            self.report.add(UNSEEN, backend, said(error))
+
+    def _count_owed(self) -> None:
+        for what, number in self.reports.owed().items():
+            self.report.seen[what] += number
+
+    def _check_cache(self) -> None:
+        suspects: dict[str, None] = {}
+        try:
+            for codes in self.cache.codes():
+                suspects |= dict.fromkeys(self._stale(codes))
+                self.watch("cache", len(codes))
+            for page in _pages(list(suspects)):
+                self._confirm_stale(page)
+                self.watch("asking again", len(page))
+        except ReaperError as error:
+            self.report.notes.append(f"the cache was not looked at: {error.message}")
+
+    def _stale(self, codes: Sequence[str]) -> list[str]:
+        judged = self.reports.judge_cached(codes)
+        stale = [code for code, judgement in judged.items() if self._is_stale(judgement)]
+        self.report.seen["cache entries"] += len(codes)
+        self.report.seen["waiting for the drain"] += sum(j in ("waiting", "owed") for j in judged.values())
+        if not self.names_are_ours:
+            self.report.seen["unjudged"] += sum(judgement == "unknown" for judgement in judged.values())
+        return stale
+
+    def _is_stale(self, judgement: str) -> bool:
+        return judgement == "overdue" or (judgement == "unknown" and self.names_are_ours)
+
+    def _confirm_stale(self, codes: Sequence[str]) -> None:
+        present = list(self.cache.present(codes))
+        for code, judgement in self.reports.judge_cached(present).items():
+            if self._is_stale(judgement):
+                overdue = judgement == "overdue"
+                self.report.add(
+                    STALE, code, "its paste expired over 26 hours ago" if overdue else "its paste is gone"
+                )
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """One backend, compared object by object with what PostgreSQL says lies there."""
+
+    backend: str
+    store: ObjectStore
+    reports: Reports
+    report: Report
+    watch: Watch
+    wait: Callable[[float], None]
+
+    def check(self) -> None:
+        """Both ways: objects that are missing or differ, and objects that nobody names."""
         orphans: list[str] = []
         missing: list[str] = []
         resized: list[str] = []
@@ -153,7 +217,7 @@ class Verifier:
             ]
             orphans += self._unknown([stored.key for stored, expected in page if stored and expected is None])
             self.report.seen["objects"] += sum(stored is not None for stored, _ in page)
-            self.report.seen["contents"] += sum(expected is not None for _, expected in page)
+            self.report.seen["copies"] += sum(expected is not None for _, expected in page)
             self.watch("objects", len(page))
         self._ask_again(self._confirm_missing, missing)
         if orphans:
@@ -186,13 +250,13 @@ class Verifier:
         pastes = self.reports.live_pastes([known.content_hash or "" for known in lost.values()])
         for key, known in lost.items():
             content_hash = known.content_hash or ""
-            self.report.lose(Lost(content_hash, key, *pastes.get(content_hash, (0, []))))
+            self.report.lose(Lost(content_hash, self.backend, key, *pastes.get(content_hash, (0, []))))
 
     def _confirm_orphans(self, keys: Sequence[str]) -> None:
         """Unknown, still there, still unknown: not on its way out, and not on its way in."""
         stored = self.store.find(self._unknown(keys))
         for key in self._unknown(list(stored)):
-            self.report.add(ORPHAN, key, f"{stored[key].size:,} bytes, and nothing names them")
+            self.report.add(ORPHAN, self._named(key), f"{stored[key].size:,} bytes, and nothing names them")
 
     def _confirm_sizes(self, keys: Sequence[str]) -> None:
         known = self.reports.known_objects(self.backend, keys)
@@ -200,38 +264,15 @@ class Verifier:
             expected = known.get(key)
             if expected and expected.is_content and _differs(found, expected):
                 has = f"content {expected.content_hash} has {expected.size_bytes:,}"
-                self.report.add(WRONG_SIZE, key, f"{found.size:,} bytes are stored, {has}")
+                self.report.add(WRONG_SIZE, self._named(key), f"{found.size:,} bytes are stored, {has}")
 
-    def _check_cache(self) -> None:
-        suspects: dict[str, None] = {}
-        try:
-            for codes in self.cache.codes():
-                suspects |= dict.fromkeys(self._stale(codes))
-                self.watch("cache", len(codes))
-            self._ask_again(self._confirm_stale, list(suspects))
-        except ReaperError as error:
-            self.report.notes.append(f"the cache was not looked at: {error.message}")
+    def _named(self, key: str) -> str:
+        return place(self.backend, key)
 
-    def _stale(self, codes: Sequence[str]) -> list[str]:
-        judged = self.reports.judge_cached(codes)
-        stale = [code for code, judgement in judged.items() if self._is_stale(judgement)]
-        self.report.seen["cache entries"] += len(codes)
-        self.report.seen["waiting for the drain"] += sum(j in ("waiting", "owed") for j in judged.values())
-        if not self.names_are_ours:
-            self.report.seen["unjudged"] += sum(judgement == "unknown" for judgement in judged.values())
-        return stale
 
-    def _is_stale(self, judgement: str) -> bool:
-        return judgement == "overdue" or (judgement == "unknown" and self.names_are_ours)
-
-    def _confirm_stale(self, codes: Sequence[str]) -> None:
-        present = list(self.cache.present(codes))
-        for code, judgement in self.reports.judge_cached(present).items():
-            if self._is_stale(judgement):
-                overdue = judgement == "overdue"
-                self.report.add(
-                    STALE, code, "its paste expired over 26 hours ago" if overdue else "its paste is gone"
-                )
+def place(backend: str, key: str) -> str:
+    """An object's name for people: where there is one backend only, nobody wants to read its name."""
+    return key if backend == DEFAULT_BACKEND else f"{key} on {backend}"
 
 
 def side_by_side(

@@ -1,4 +1,4 @@
-"""`reaper verify`: do database, bucket and cache agree?"""
+"""`reaper verify`: do database, buckets and cache agree?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from reaper.verify import Report, Watch, nobody
 
 _Repair = Annotated[
     bool,
-    typer.Option("--repair", help="Set wrong ref_counts to the number of paste rows first; deletes nothing."),
+    typer.Option(
+        "--repair", help="Set wrong ref_counts and byte accounts to what the rows say first; deletes nothing."
+    ),
 ]
 _AfterRestore = Annotated[
     bool,
@@ -49,7 +51,7 @@ def verify(
     as_json: options.Json = False,
     database_url: options.Dsn = None,
 ) -> None:
-    """Compare database, bucket and cache, both ways, while everything goes on.
+    """Compare database, buckets and cache, both ways, while everything goes on.
 
     Reads every content row, every object and every cache entry once; changes nothing unless --repair is
     given. Run --after-restore after a restore, or a failover that lost commits, before the application writes

@@ -67,6 +67,8 @@ EXECUTE = {
     "failed_objects": NOBODY,
     "fate_of_content": NOBODY,
     "fate_of_paste": NOBODY,
+    "backends_in_use": READING,
+    "owed_counts": READING,
     "find_policy": NOBODY,
     "finish_batch": DOING,
     "finish_cleanup": DOING,
