@@ -33,6 +33,7 @@ STAGE = """
     alter function reaper.drop_references(uuid) set lock_timeout = 0;
     alter function reaper.finish_batch(uuid, jsonb) set lock_timeout = 0;
     alter function reaper.reset_stuck(interval) set lock_timeout = 0;
+    alter function reaper.begin_put(text, text, bigint, timestamptz) set lock_timeout = 0;
     alter function reaper.commit_put(uuid, boolean) set lock_timeout = 0;
     alter function reaper.abort_put(uuid, boolean) set lock_timeout = 0;
     alter function reaper.resolve_intent(uuid, uuid, boolean, bigint, text) set lock_timeout = 0;

@@ -181,6 +181,13 @@ def test_who_finds_a_backend_full_after_waiting_holds_nothing_while_it_waits_for
     assert places(db) == ["east", "west"]
 
 
+def test_a_backend_that_is_held_for_long_keeps_nobody_waiting_for_ever(writer, writers, backends):
+    backends(only=100)
+    writers(autocommit=False).begin("a", "a")
+    with refused("55P03"):
+        writer.begin("b", "b")
+
+
 def test_a_quota_that_was_lifted_while_a_writer_waited_is_no_obstacle(db, writers, backends, waits):
     backends(only=15)
     first, second = writers(autocommit=False), writers()

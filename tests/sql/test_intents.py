@@ -233,6 +233,17 @@ def test_an_intent_without_room_is_not_made_into_content(db, me, overdue, clock)
     assert accounts(db) == Bytes()
 
 
+def test_a_right_that_is_missing_drops_nothing(db, me, overdue, clock):
+    overdue("a")
+    clock.advance("1 hour")
+    intent = claimed(me)["a"]
+    db.execute("revoke insert on pastes from reaper_owner")
+    with refused("42501"):
+        resolve(me, intent)
+    db.execute("grant insert on pastes to reaper_owner")
+    assert resolve(me, intent) == "committed"
+
+
 def test_what_its_writer_settled_meanwhile_is_gone(db, me, overdue, clock):
     committed, aborted = overdue("a"), overdue("b")
     clock.advance("1 hour")

@@ -10,6 +10,7 @@ create or replace function reaper.begin_put(
     returns table (intent_id uuid, backend text, object_key text, upload_required boolean)
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
+    set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off

@@ -33,8 +33,9 @@ begin
             perform reaper.settle_put(v_intent, true, v_now);
             return 'committed';
         exception when others then
-            -- The code is taken, no room was reserved, or a constraint of the application's says no: the writer would not have succeeded either.
-            if reaper.is_transient(sqlstate) then
+            -- The code is taken, no room was reserved, or a constraint of the application's says no: the writer would not have
+            -- succeeded either. What passes, or a right that we lack, is no reason to drop anything.
+            if reaper.is_transient(sqlstate) or sqlstate = '42501' then
                 raise;
             end if;
         end;
