@@ -9,6 +9,8 @@ from reaper.crew import Crew
 from reaper.errors import ConfigError, Unreachable
 from tests.services.conftest import result
 from tests.services.pair import Pair
+from tests.services.test_workers import started
+from tests.services.world import terminate
 
 OPEN_IT = 5
 
@@ -96,6 +98,47 @@ def test_what_fails_in_a_pass_is_not_met_again_by_it(pair: Pair) -> None:
         crew.run_service("cleanup_queue")
         assert result(pair, "cleanup_queue")[0] == {"deleted": 0, "failed": 50}
     assert queue(pair) == {"cold": [50, 0, 2]}
+
+
+def test_a_pass_ends_with_the_first_claim_that_has_no_answer(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reaper.cleanup.AT_ONCE", 10)
+    pair.fill("cold", 30)
+    pair.advance_clock("2 hours")
+    pair.cut("cold")
+    with pair.crew() as crew:
+        crew.drain_slot(0)
+        pair.advance_clock("5 minutes")
+        crew.run_service("cleanup_queue")
+        assert result(pair, "cleanup_queue")[0] == {"deleted": 0, "failed": 10}
+        pair.mend("cold")
+        pair.advance_clock("5 minutes")
+        crew.run_service("cleanup_queue")
+        assert result(pair, "cleanup_queue")[0] == {"deleted": 30, "failed": 0}
+    pair.judge()
+
+
+def test_a_worker_starts_without_one_backend_and_catches_up_when_it_is_back(pair: Pair) -> None:
+    pair.fill("default", 100)
+    pair.fill("cold", 100)
+    pair.advance_clock("2 hours")
+    pair.cut("cold")
+    worker = pair.worker("--batch-size", "10")
+    started(pair, "cleanup_queue")
+    pair.due("drain")
+    pair.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
+    assert (pair.stored("default"), len(pair.stored("cold"))) == (set(), 100)
+    assert pair.circuit("cold") == "open"
+    pair.mend("cold")
+    pair.advance_clock("15 minutes")
+    pair.due("breaker_watchdog")
+    pair.until("(select circuit = 'closed' from reaper.backends where name = 'cold')")
+    pair.due("cleanup_queue")
+    pair.until("not exists (select from reaper.cleanup_queue)")
+    assert terminate(worker) == 0
+    assert pair.jobs("failed") == []
+    pair.judge()
 
 
 def test_a_probe_whose_sender_died_is_sent_again_and_its_late_answer_changes_nothing(pair: Pair) -> None:
