@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 from reaper import config
 from reaper.app import App
@@ -19,6 +20,8 @@ class Doom:
             self.left -= 1
             if self.left == 0:
                 os.kill(os.getpid(), self.signal)
+                # Another thread may take the signal, and this one would go on for a moment.
+                time.sleep(0.1)
 
 
 def main(variables: dict[str, str], point: str, how: str, nth: int) -> None:

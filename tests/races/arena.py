@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from reaper.app import App
 from tests.drain import doomed
@@ -24,6 +27,17 @@ from tests.store.shop import Shop
 CREATORS, THREADS_EACH = 8, 2
 WORKERS = 4
 CONTENTS = 10
+
+# One that has only just begun does not yet know what a signal means.
+ENDS = (0, -signal.SIGKILL, -signal.SIGTERM)
+OF_PROCESS = "split_part(worker, ':', 2) = %s"
+IS_AT_WORK = f"select exists (select from reaper.workers where {OF_PROCESS})"
+HOLDS_A_BATCH = f"select exists (select from reaper.batches where {OF_PROCESS})"
+HOLDS_NOTHING = f"select not exists (select from reaper.batches where {OF_PROCESS})"
+# Its heartbeat is as old as it will be soon.
+SILENT = f"update reaper.workers set beat_at = beat_at - interval '1 hour' where {OF_PROCESS}"
+
+Connection = psycopg.Connection[Any]
 
 forks.set_forkserver_preload([doomed.__name__, hands.__name__])
 
@@ -49,18 +63,23 @@ class Arena(Shop):
         """What really lies in the bucket."""
         return Folder(Path(self.folder)).keys() if self.folder else super().keys()
 
+    @property
+    def racing(self) -> dict[str, str]:
+        """Without Redis: no lock keeps claims apart, and every read asks for the object."""
+        variables = {n: v for n, v in self.variables.items() if n != "REAPER_REDIS_URL"}
+        return {**variables, "REAPER_BATCH_SIZE": "50", "RACE_CONTENTS": str(CONTENTS)}
+
     def race(self, seconds: float, seed: int, killing: bool = False) -> None:
         """Let all run for so long; then nobody runs any more, and what they left is as they left it."""
         with self._working(), self._watched(), self._killing(seed) if killing else _nobody():
             self._create(seconds, seed)
 
     def _create(self, seconds: float, seed: int) -> None:
-        variables = {**self.variables, "RACE_CONTENTS": str(CONTENTS)}
         reports = [str(self.reports / f"creators-{n}.json") for n in range(CREATORS // THREADS_EACH)]
         creators = [
             forks.Process(
                 target=hands.create,
-                args=(variables, self.folder, THREADS_EACH, seconds, seed + 100 * n, report),
+                args=(self.racing, self.folder, THREADS_EACH, seconds, seed + 100 * n, report),
             )
             for n, report in enumerate(reports)
         ]
@@ -78,17 +97,19 @@ class Arena(Shop):
     def _working(self) -> Iterator[None]:
         self.workers = [self._worker() for _ in range(WORKERS)]
         try:
+            with psycopg.connect(self.dsn, autocommit=True) as connection:
+                for worker in self.workers:
+                    _until(connection, IS_AT_WORK, worker, threading.Event())
             yield
         finally:
             for worker in self.workers:
                 _signal(worker, signal.SIGCONT, signal.SIGTERM)
             for worker in self.workers:
                 worker.join(DEADLINE)
-                assert worker.exitcode in (0, -signal.SIGKILL), f"a worker ended with {worker.exitcode}"
+                assert worker.exitcode in ENDS, f"a worker ended with {worker.exitcode}"
 
     def _worker(self) -> ForkServerProcess:
-        variables = {**self.variables, "REAPER_BATCH_SIZE": "50"}
-        worker = forks.Process(target=hands.work, args=(variables, self.folder))
+        worker = forks.Process(target=hands.work, args=(self.racing, self.folder))
         worker.start()
         return worker
 
@@ -113,32 +134,38 @@ class Arena(Shop):
         chance = random.Random(seed)
 
         def kill() -> None:
-            while not over.wait(chance.uniform(0.05, 0.6)):
-                number = chance.randrange(len(self.workers))
-                worker = self.workers[number]
-                if chance.random() < 0.3:
-                    _signal(worker, signal.SIGSTOP)
-                    self._call_silent(worker)
-                    over.wait(chance.uniform(0.3, 1.0))
-                    _signal(worker, signal.SIGCONT)
-                    self.seen["workers stopped"] += 1
-                else:
-                    _signal(worker, signal.SIGKILL)
-                    worker.join(DEADLINE)
-                    self._call_silent(worker)
-                    self.workers[number] = self._worker()
-                    self.seen["workers killed"] += 1
+            with psycopg.connect(self.dsn, autocommit=True) as connection:
+                while not over.wait(chance.uniform(0.0, 0.5)):
+                    number = chance.randrange(len(self.workers))
+                    _until(connection, HOLDS_A_BATCH, self.workers[number], over, patience=1.0)
+                    if chance.random() < 0.3:
+                        self._stop_for_a_while(connection, self.workers[number], over)
+                    else:
+                        self.workers[number] = self._replaced(connection, self.workers[number], over)
 
         with _beside(kill, over):
             yield
 
-    def _call_silent(self, worker: ForkServerProcess) -> None:
-        """Let its heartbeat be as old as it will be in a minute."""
-        self.sql(
-            "update reaper.workers set beat_at = beat_at - interval '1 hour'"
-            " where split_part(worker, ':', 2) = %s",
-            str(worker.pid),
-        )
+    def _stop_for_a_while(
+        self, connection: Connection, worker: ForkServerProcess, over: threading.Event
+    ) -> None:
+        _signal(worker, signal.SIGSTOP)
+        connection.execute(SILENT, [str(worker.pid)])
+        _until(connection, HOLDS_NOTHING, worker, over)
+        _signal(worker, signal.SIGCONT)
+        self.seen["workers stopped"] += 1
+
+    def _replaced(
+        self, connection: Connection, worker: ForkServerProcess, over: threading.Event
+    ) -> ForkServerProcess:
+        _signal(worker, signal.SIGKILL)
+        worker.join(DEADLINE)
+        connection.execute(SILENT, [str(worker.pid)])
+        self.seen["workers killed"] += 1
+        another = self._worker()
+        # The others get on meanwhile: one at a time is down.
+        _until(connection, IS_AT_WORK, another, over)
+        return another
 
     def figures(self) -> str:
         """What happened, in one line."""
@@ -209,6 +236,22 @@ def _beside(target: object, over: threading.Event) -> Iterator[None]:
 @contextmanager
 def _nobody() -> Iterator[None]:
     yield
+
+
+def _until(
+    connection: Connection,
+    condition: str,
+    worker: ForkServerProcess,
+    over: threading.Event,
+    patience: float = DEADLINE,
+) -> None:
+    """Wait until something is true of a worker, all is over, or patience is at its end."""
+    deadline = time.monotonic() + patience
+    while not over.is_set() and time.monotonic() < deadline:
+        row = connection.execute(condition, [str(worker.pid)]).fetchone()
+        if row and row[0]:
+            return
+        over.wait(0.01)
 
 
 def _signal(process: ForkServerProcess, *numbers: signal.Signals) -> None:

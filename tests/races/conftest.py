@@ -1,4 +1,4 @@
-"""An arena for each test: a database, a bucket or a folder, and an empty Valkey."""
+"""An arena for each test: a database, a folder and a bucket for objects, and an empty Valkey."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +12,8 @@ from tests.drain.world import ACCOUNT
 from tests.races.arena import Arena, folder
 
 
-@pytest.fixture(params=["folder", "moto"])
+@pytest.fixture
 def arena(
-    request: pytest.FixtureRequest,
     dsn: str,
     valkey: Valkey,  # noqa: F811
     moto: Moto,  # noqa: F811
@@ -23,7 +22,6 @@ def arena(
     bucket = f"arena-{next(numbers)}"
     s3_backends[ACCOUNT]["aws"].create_bucket(bucket, "us-east-1")
     with folder() as path:
-        arena = Arena(dsn, valkey.url, moto.endpoint_url, bucket, reports=tmp_path)
-        arena.folder = path if request.param == "folder" else None
+        arena = Arena(dsn, valkey.url, moto.endpoint_url, bucket, folder=path, reports=tmp_path)
         arena.cache().flushall()
         yield arena

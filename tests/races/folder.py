@@ -13,6 +13,7 @@ from reaper.model import Failed, StoredDigest, StoredObject
 
 # No key begins so: quoted keys have no such character.
 UNDER_WAY = "~"
+BARE = "~bare"
 
 
 class Folder:
@@ -22,6 +23,8 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        # Known to all processes by a file beside the objects.
+        self._is_bare = (root / BARE).exists()
 
     def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
         data = body if isinstance(body, bytes) else body.read()
@@ -65,5 +68,9 @@ class Folder:
         """Everything that lies in it."""
         return {unquote(name) for name in os.listdir(self._root) if not name.startswith(UNDER_WAY)}
 
+    def forget_names(self) -> None:
+        """From the next Folder on, call objects by the hash of their content, as no store of reaper does."""
+        (self._root / BARE).touch()
+
     def _place(self, key: str) -> Path:
-        return self._root / quote(key, safe="")
+        return self._root / quote(key.split("/")[1] if self._is_bare else key, safe="")

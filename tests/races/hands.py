@@ -14,13 +14,15 @@ from pathlib import Path
 from reaper import config
 from reaper.app import App
 from reaper.cli.options import stop_on_signals
-from reaper.errors import BytesNeeded
+from reaper.errors import BytesNeeded, ContentLost
 from reaper.queries import Queries
 from reaper.store import Store
 from tests.races.folder import Folder
 
 # Clocks of this machine are one: what a creator may ask for surely lives if so much of its life is left.
 MARGIN = 0.02
+# Lives in milliseconds: of pastes that only race, and of those that are read as well.
+MOMENTS, LIVES = (20, 40), (150, 350)
 
 
 def content(number: int) -> bytes:
@@ -63,10 +65,10 @@ class Creator:
         chance = random.Random(self.seed)
         while time.time() < until:
             data = content(chance.randrange(self.contents))
-            if chance.random() < 0.8:
-                self.store.put(data, timedelta(milliseconds=chance.randint(1, 10)))
+            if chance.random() < 0.9:
+                self.store.put(data, timedelta(milliseconds=chance.randint(*MOMENTS)))
             else:
-                self._put_and_read(data, timedelta(milliseconds=chance.randint(100, 300)))
+                self._put_and_read(data, timedelta(milliseconds=chance.randint(*LIVES)))
             self.seen["puts"] += 1
 
     def _put_and_read(self, data: bytes, life: timedelta) -> None:
@@ -74,12 +76,17 @@ class Creator:
         assert stored.expires_at is not None
         end = stored.expires_at.timestamp()
         while time.time() < end - MARGIN:
-            paste = self.store.get(stored.short_code)
+            readable = self._is_readable(stored.short_code, data)
             self.seen["reads"] += 1
-            if paste is not None and paste.data == data:
-                continue
-            if time.time() < end - MARGIN:
+            if not readable and time.time() < end - MARGIN:
                 self.unreadable.append(stored.short_code)
+
+    def _is_readable(self, code: str, data: bytes) -> bool:
+        try:
+            paste = self.store.get(code)
+        except ContentLost:
+            return False
+        return paste is not None and paste.data == data
 
 
 def create(
