@@ -66,6 +66,15 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class Collected:
+    """What became of one page of contents: looked at, let go, and named by something that is no paste."""
+
+    looked_at: int
+    collected: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reset:
     """What the watchdog took back."""
 

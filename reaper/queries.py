@@ -15,6 +15,7 @@ from reaper.model import (
     Batch,
     Circuit,
     Claim,
+    Collected,
     Committed,
     Copy,
     Cursor,
@@ -81,6 +82,10 @@ class Queries:
         return Batch(
             batch_id, tuple(codes), tuple(ObjectRef(*values) for values in zip(*columns, strict=True))
         )
+
+    def collect_unreferenced(self, limit: int) -> Collected:
+        """Let the next page's contents go that no paste names; their objects are in a batch to adopt."""
+        return self._only(Collected, "select * from reaper.collect_unreferenced(%s)", limit)
 
     def give_back(self, batch_id: UUID) -> int:
         """End a claim without deleting anything."""

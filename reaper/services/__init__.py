@@ -12,6 +12,7 @@ from reaper.services import (
     job_rescue,
     pending_reaper,
     prune,
+    unreferenced,
     watchdog,
 )
 
@@ -24,5 +25,6 @@ ALL: tuple[Service, ...] = (
     breaker_watchdog.SERVICE,
     accounts.SERVICE,
     job_rescue.SERVICE,
+    unreferenced.SERVICE,
     prune.SERVICE,
 )

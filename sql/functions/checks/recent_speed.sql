@@ -1,6 +1,7 @@
 -- recent_speed: how fast the last batches went, all workers together.
 -- Only time in which some batch was in work counts, so the hours between two drains do not. A batch that lay about, because
--- its worker died and another one finished it much later, says nothing about speed.
+-- its worker died and another one finished it much later, says nothing about speed; nor does one of collect_unreferenced,
+-- which has no rows.
 create or replace function reaper.recent_speed()
     returns table (batches bigint, rows_deleted bigint, bytes_freed bigint, seconds numeric, rows_per_second numeric)
     language sql stable security definer
@@ -9,7 +10,8 @@ as $$
     with recent as (
         select r.rows_deleted, r.bytes_freed, tstzrange(r.claimed_at, r.finished_at) as busy
           from (select * from reaper.runs r order by r.run_id desc limit 100) as r
-         where r.finished_at - r.claimed_at between interval '0' and interval '10 minutes'
+         where r.rows_claimed > 0
+           and r.finished_at - r.claimed_at between interval '0' and interval '10 minutes'
     ), total as (
         select count(*) as batches,
                coalesce(sum(r.rows_deleted), 0)::bigint as rows_deleted,

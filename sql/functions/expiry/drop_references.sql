@@ -18,10 +18,7 @@ begin
     v_batch := reaper.hold_batch(p_batch_id, '{CLAIMED,RELEASED}');
 
     if v_batch.state = 'CLAIMED' then
-        -- An S3 deletion follows this commit: it must be on disk, and on the synchronous standby, before anybody acts on it.
-        if current_setting('synchronous_commit') in ('off', 'local') then
-            perform set_config('synchronous_commit', 'on', true);
-        end if;
+        perform reaper.commit_durably();
         begin
             select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now, true);
         exception when lock_not_available then

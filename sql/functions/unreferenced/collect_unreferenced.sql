@@ -1,0 +1,54 @@
+-- collect_unreferenced: look at the next page of contents and let those go that no paste names, through the same release path
+-- as a drop: their rows in this transaction, their objects in a RELEASED batch that nobody holds, for the next worker to adopt.
+-- Content rows are locked FOR UPDATE in hash order, without waiting for anybody, and only a new statement after that asks
+-- whether a paste names them: a paste whose INSERT is under way keeps its content's row away from us.
+create or replace function reaper.collect_unreferenced(p_limit integer default 1000, p_older_than interval default '7 days')
+    returns table (looked_at integer, collected integer, refused integer)
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set lock_timeout = '2s'
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+declare
+    v_now      timestamptz := reaper.clock();
+    v_before   timestamptz := v_now - p_older_than;
+    v_after    text;
+    v_page     text[];
+    v_hashes   text[];
+    v_gone     record;
+    v_objects  record;
+begin
+    perform reaper.require_read_committed();
+    perform reaper.require_limit(p_limit);
+    perform reaper.require_age(p_older_than);
+    perform reaper.commit_durably();
+    set constraints all immediate;
+
+    select s.after into v_after from reaper.unreferenced_scan s for update;
+    v_page := array(select c.content_hash from public.content c where c.content_hash > v_after order by c.content_hash limit p_limit);
+
+    v_hashes := reaper.lock_contents(reaper.unreferenced_among(v_page, v_before), false);
+    v_hashes := reaper.unreferenced_among(v_hashes, v_before);
+    select * into v_gone from reaper.delete_unreferenced(v_hashes, v_now);
+    select * into v_objects
+      from reaper.release_objects(v_gone.object_hashes, v_gone.object_keys, v_gone.object_sizes, v_now);
+
+    insert into reaper.batches (
+        batch_id, state, short_codes, object_hashes, object_backends, object_keys, object_sizes,
+        rows_claimed, claimed_at, held_since, released_at)
+    select gen_random_uuid(), 'RELEASED', '{}', v_objects.object_hashes, v_objects.object_backends, v_objects.object_keys, v_objects.object_sizes,
+           0, v_now, v_now, v_now
+     where v_objects.object_hashes <> '{}';
+
+    update reaper.unreferenced_scan s
+       set after = case when cardinality(v_page) = p_limit then v_page[p_limit] else '' end;
+    return query select cardinality(v_page), cardinality(v_gone.object_hashes), v_gone.refused;
+end;
+$$;
+comment on function reaper.collect_unreferenced(integer, interval) is
+    'Looks at the next p_limit contents and deletes those that no paste names and that are older than p_older_than; their objects go with the next worker. '
+    'Says how many it looked at, collected, and had to leave because something else names them; fewer than p_limit looked at = the pass is over. RP006 outside read committed.';
+revoke all on function reaper.collect_unreferenced(integer, interval) from public;
+grant execute on function reaper.collect_unreferenced(integer, interval) to reaper_worker, reaper_ops;

@@ -1,0 +1,24 @@
+-- unreferenced_among: those of these contents that are old and that no paste names, by the rule of unreferenced_content.
+create or replace function reaper.unreferenced_among(p_hashes text[], p_before timestamptz)
+    returns text[]
+    language plpgsql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set enable_hashjoin = off
+    set enable_mergejoin = off
+    set jit = off
+as $$
+declare
+    v_unknown timestamptz := reaper.unknown_birth();
+begin
+    return array(select c.content_hash
+                   from public.content c
+                  where c.content_hash = any (p_hashes)
+                    and coalesce(c.created_at::timestamptz, v_unknown) <= p_before
+                    and not exists (select from public.pastes p where p.content_hash = c.content_hash));
+end;
+$$;
+comment on function reaper.unreferenced_among(text[], timestamptz) is
+    'Internal to collect_unreferenced: the contents among p_hashes that no paste names and that were there before p_before.';
+revoke all on function reaper.unreferenced_among(text[], timestamptz) from public;
