@@ -1,6 +1,5 @@
 """One PostgreSQL server for the whole run; each test gets a database cloned from a migrated template."""
 
-import functools
 import gc
 import itertools
 from collections.abc import Iterator
@@ -8,7 +7,6 @@ from contextlib import ExitStack, closing
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-import botocore.session
 import psycopg
 import pytest
 import structlog
@@ -19,14 +17,12 @@ from pytest_postgresql.executors import NoopExecutor
 
 from reaper.embedded import Postgres
 from reaper.migrate import migrate
+from tests import service_descriptions  # noqa: F401  read once
 
 pytest_plugins = ["tests.paste_fixtures", "tests.door_fixtures"]
 
 
 numbers = itertools.count(1)
-
-# Each boto3 session reads and parses a megabyte of service descriptions, which takes longer than most tests.
-botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,10 @@ import time
 from reaper import config
 from reaper.app import App
 from reaper.cli.options import stop_on_signals
+from tests import service_descriptions
 
+# Before the fork, for all who are forked.
+service_descriptions.read()
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "never": signal.SIGABRT}
 
 

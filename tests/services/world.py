@@ -60,7 +60,12 @@ class Works(World):
 
     def until(self, condition: str, *values: Any) -> None:
         """Wait until a query answers true."""
-        wait_until(lambda: bool(self.value(f"select {condition}", *values)), f"{condition}\n{self.said()}")
+        query = f"select coalesce({condition}, false)"
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            wait_until(
+                lambda: connection.execute(query, values or None).fetchone() == (True,),
+                f"{condition}\n{self.said()}",
+            )
 
     def jobs(self, status: str = "todo") -> list[str]:
         """The names of the jobs in a state."""
