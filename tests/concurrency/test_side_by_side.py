@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from random import Random
 from threading import Event
 from typing import Any
@@ -15,21 +16,22 @@ Connect = Callable[[], Connection]
 
 HOT = "hash-00001"
 WRITERS = 4
-# 35,000 contents: one with 5,000 references, a tenth of the others with due and live pastes.
+# Half of the pastes are due. Of the contents one has a twentieth of all references, and a tenth of the others
+# have due and live pastes: the due ones name the first 55 % of the contents, the live ones the last 55 %.
 FILL = """
     insert into content (content_hash, object_key, size_bytes)
-    select h, h || '/first', 100 from (select format('hash-%s', lpad(n::text, 5, '0')) as h
-                                         from generate_series(1, 35000) as n) as hashes;
+    select h, h || '/first', 100 from (select 'hash-' || lpad(n::text, 5, '0') as h
+                                         from generate_series(1, {last}) as n) as hashes;
     insert into pastes (short_code, content_hash, expires_at)
     select 'due-' || n,
-           format('hash-%s', lpad((case when n <= 2500 then 1 else 2 + n % 19249 end)::text, 5, '0')),
+           'hash-' || lpad((case when n <= {hot} then 1 else 2 + n % ({share} - 1) end)::text, 5, '0'),
            now() - interval '1 day' + n * interval '1 second'
-      from generate_series(1, 50000) as n;
+      from generate_series(1, {half}) as n;
     insert into pastes (short_code, content_hash, expires_at)
     select 'live-' || n,
-           format('hash-%s', lpad((case when n <= 2500 then 1 else 15751 + n % 19250 end)::text, 5, '0')),
+           'hash-' || lpad((case when n <= {hot} then 1 else {last} - n % {share} end)::text, 5, '0'),
            now() + interval '1 day'
-      from generate_series(1, 50000) as n;
+      from generate_series(1, {half}) as n;
     update content c set ref_count = n.refs
       from (select content_hash, count(*) as refs from pastes group by content_hash) as n
      where n.content_hash = c.content_hash;
@@ -42,6 +44,29 @@ OTHERS = """
     select count(*) from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
 """
+
+
+@dataclass(frozen=True)
+class Town:
+    """So many pastes, half of them due, in a hundred batches."""
+
+    pastes: int
+
+    @property
+    def half(self) -> int:
+        return self.pastes // 2
+
+    @property
+    def contents(self) -> int:
+        return self.pastes * 35 // 100
+
+    @property
+    def batch(self) -> int:
+        return self.half // 100
+
+    def fill(self, db: Connection) -> None:
+        share, hot = self.contents * 55 // 100, self.half // 20
+        db.execute(FILL.format(half=self.half, last=self.contents, share=share, hot=hot).encode())
 
 
 def number(conn: Connection, query: str) -> int:
@@ -60,12 +85,13 @@ def deadlocks(db: Connection) -> int:
 class Writer:
     """An application that counts its references itself, one content per transaction, in either order."""
 
-    def __init__(self, conn: Connection, number: int) -> None:
-        self.conn, self.number = conn, number
+    def __init__(self, conn: Connection, number: int, town: Town) -> None:
+        self.conn, self.number, self.town = conn, number, town
         self.random = Random(number)
         self.done: Counter[str] = Counter()
         # Each writer deletes rows of its own: two of them on one row would be the application's deadlock.
-        self.codes = [f"{kind}-{n}" for kind in ("due", "live") for n in range(number + 1, 50001, WRITERS)]
+        own = range(number + 1, town.half + 1, WRITERS)
+        self.codes = [f"{kind}-{n}" for kind in ("due", "live") for n in own]
 
     def work_until(self, stop: Event) -> Counter[str]:
         while not stop.is_set():
@@ -130,22 +156,23 @@ class Writer:
         self.codes.append(code)
 
     def _any_content(self) -> str:
-        return HOT if self.random.random() < 0.1 else f"hash-{self.random.randint(1, 35000):05}"
+        return HOT if self.random.random() < 0.1 else f"hash-{self.random.randint(1, self.town.contents):05}"
 
     def _any_code(self) -> str:
         return self.codes.pop(self.random.randrange(len(self.codes)))
 
 
-def drain_by_call(conn: Connection) -> Counter[str]:
-    conn.execute("call reaper.drain(500)")
+def drain_by_call(conn: Connection, batch: int) -> Counter[str]:
+    conn.execute("call reaper.drain(%s)", [batch])
     return Counter()
 
 
-def drain_by_hand(conn: Connection) -> Counter[str]:
+def drain_by_hand(conn: Connection, batch: int) -> Counter[str]:
     """What a worker does; a lock that was not to be had in time is tried for again."""
     done: Counter[str] = Counter()
-    worker = f"worker:{conn.info.backend_pid}"
-    while row := conn.execute("select batch_id from reaper.claim_expired(500, %s)", [worker]).fetchone():
+    claim = "select batch_id from reaper.claim_expired(%s, %s)"
+    arguments = [batch, f"worker:{conn.info.backend_pid}"]
+    while row := conn.execute(claim, arguments).fetchone():
         while True:
             try:
                 conn.execute("select reaper.drop_references(%s)", row)
@@ -165,17 +192,21 @@ def settle(db: Connection) -> None:
 
 
 def test_each_row_is_released_once_and_nobody_meets_a_deadlock(
-    db: Connection, connect: Connect, record_property: Callable[[str, object], None]
+    db: Connection,
+    connect: Connect,
+    sized: Callable[[int, int], int],
+    record_property: Callable[[str, object], None],
 ) -> None:
-    db.execute(FILL)
-    assert (number(db, DUE), number(db, "select count(*) from pastes")) == (50_000, 100_000)
+    town = Town(sized(100_000, 20_000))
+    town.fill(db)
+    assert (number(db, DUE), number(db, "select count(*) from pastes")) == (town.half, town.pastes)
     clients = [connect() for _ in range(WRITERS + 8)]
     stop = Event()
     with ThreadPoolExecutor(len(clients)) as threads:
-        writers = [Writer(client, n) for n, client in enumerate(clients[:WRITERS])]
+        writers = [Writer(client, n, town) for n, client in enumerate(clients[:WRITERS])]
         writing = [threads.submit(writer.work_until, stop) for writer in writers]
         drains = [drain_by_call, drain_by_hand] * 4
-        draining = [threads.submit(drain, clients[WRITERS + n]) for n, drain in enumerate(drains)]
+        draining = [threads.submit(drain, clients[WRITERS + n], town.batch) for n, drain in enumerate(drains)]
         try:
             drained = sum((future.result() for future in draining), Counter[str]())
         finally:
@@ -191,7 +222,7 @@ def test_each_row_is_released_once_and_nobody_meets_a_deadlock(
     inserted = written["insert_first"] + written["count_first"]
     deleted = written["delete_first"] + written["uncount_first"]
     left = number(db, "select count(*) from pastes")
-    assert number(db, "select sum(rows_deleted) from reaper.runs") == 100_000 + inserted - deleted - left
+    assert number(db, "select sum(rows_deleted) from reaper.runs") == town.pastes + inserted - deleted - left
     assert db.execute("select * from reaper.check_invariants()").fetchall() == []
     assert db.execute("select * from reaper.drift").fetchall() == []
     assert db.execute("select * from reaper.blocked").fetchall() == []

@@ -6,14 +6,15 @@ from tests.drain.world import World, ended
 
 
 def test_eight_processes_share_a_backlog_and_leave_exactly_what_lives(
-    world: World, populate: Callable[..., None]
+    world: World, populate: Callable[..., None], sized: Callable[[int, int], int]
 ) -> None:
-    populate(due=50_000, live=50_000, contents=35_000, hot=5_000)
-    drains = [world.doomed("never", "never", batch_size=1000) for _ in range(8)]
+    half = sized(50_000, 10_000)
+    populate(due=half, live=half, contents=half * 7 // 10, hot=half // 10)
+    drains = [world.doomed("never", "never", batch_size=half // 50) for _ in range(8)]
     assert [ended(drain) for drain in drains] == [0] * 8
     world.judge()
-    assert world.value("select sum(rows_deleted) from reaper.runs") == 50_000
-    assert world.value("select count(*) from pastes") == 50_000
+    assert world.value("select sum(rows_deleted) from reaper.runs") == half
+    assert world.value("select count(*) from pastes") == half
     assert world.value("select count(distinct worker) from reaper.runs") > 1
 
 

@@ -1,4 +1,7 @@
-"""A million rows are adopted while the application writes: only announced locks stop it, for moments."""
+"""A million rows are adopted while the application writes: only announced locks stop it, for moments.
+
+Without --long there are a tenth of the rows.
+"""
 
 from __future__ import annotations
 
@@ -111,9 +114,13 @@ INDEXES = ["create index due on pastes (expires_at)", "create index of on pastes
     ids=["bare", "linked", "linked and indexed"],
 )
 def test_a_million_rows_are_adopted_while_the_application_writes(
-    empty_db_dsn: str, rows: int, more: list[str], record_property: Callable[[str, object], None]
+    empty_db_dsn: str,
+    rows: int,
+    more: list[str],
+    sized: Callable[[int, int], int],
+    record_property: Callable[[str, object], None],
 ) -> None:
-    build(empty_db_dsn, *more, rows=rows)
+    build(empty_db_dsn, *more, rows=sized(rows, rows // 10))
     stop, sampler = Event(), Sampler(empty_db_dsn)
     with ThreadPoolExecutor(WRITERS + 1) as threads:
         watching = threads.submit(sampler.watch, stop)
