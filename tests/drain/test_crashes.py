@@ -22,8 +22,7 @@ def test_what_a_killed_drain_left_is_finished_by_watchdog_and_next_drain(
     assert world.sql("select * from reaper.check_invariants()") == []
     assert world.sql("select * from reaper.in_flight") != []
 
-    world.advance_clock("61 seconds")
-    world.watchdog()
+    world.outlive()
     world.drain()
     world.judge()
     assert world.value("select sum(rows_deleted) from reaper.runs") == DUE
@@ -36,8 +35,7 @@ def test_a_stopped_drain_is_fenced_when_it_wakes_and_goes_on_with_its_next_batch
     populate(due=DUE, live=500, contents=700)
     zombie = world.doomed(point, "stop", 2)
     stopped(zombie)
-    world.advance_clock("61 seconds")
-    world.watchdog()
+    world.outlive()
     world.drain(max_batches=2, batch_size=100)
     refused = world.value("select refusals from reaper.health")
 

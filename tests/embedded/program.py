@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 
 import psycopg
@@ -28,6 +29,8 @@ def tell(postgres: Postgres, valkey: Valkey) -> None:
 
 
 def main(how: str) -> None:
+    # Whoever runs the tests in the background may have it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if how == "forget":
         postgres, valkey = Postgres.start(), Valkey.start()
         tell(postgres, valkey)
