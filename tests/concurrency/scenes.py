@@ -37,6 +37,7 @@ STAGE = """
     alter function reaper.commit_put(uuid, boolean) set lock_timeout = 0;
     alter function reaper.abort_put(uuid, boolean) set lock_timeout = 0;
     alter function reaper.resolve_intent(uuid, uuid, boolean, bigint, text) set lock_timeout = 0;
+    alter function reaper.collect_unreferenced(integer, interval) set lock_timeout = 0;
     alter function reaper.delete_paste(text) set lock_timeout = 0;
     alter function reaper.extend_paste(text, timestamptz) set lock_timeout = 0;
     update reaper.settings set clock_may_move = true;
@@ -44,6 +45,7 @@ STAGE = """
 CLEAN = """
     update reaper.settings set clock_offset = '0' where clock_offset <> '0';
     update reaper.stray_scan set after = '-infinity', after_code = '', rest_until = '-infinity';
+    update reaper.unreferenced_scan set after = '';
     delete from public.pastes;
     delete from public.content;
     delete from reaper.put_intents;
@@ -56,12 +58,19 @@ CLEAN = """
     delete from reaper.cleanup_dlq;
     delete from reaper.invalidations;
     delete from reaper.retired_keys;
-    delete from reaper.object_locations;
-    delete from reaper.byte_deltas;
     delete from reaper.runs;
     delete from reaper.drift;
     delete from public.deleted_pastes;
     delete from public.deleted_content;
+"""
+COPY = """
+    with copied as (
+        insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
+        select content_hash, 'default', coalesce(object_key, content_hash), size_bytes, now()
+          from public.content where content_hash = any (%s)
+        returning size_bytes
+    )
+    insert into reaper.byte_deltas (backend, used_bytes) select 'default', size_bytes from copied
 """
 VIOLATIONS = """
     select format('%s: %s (%s)', invariant, subject, detail) from reaper.check_invariants()
@@ -95,6 +104,7 @@ class World:
     """A start state: due pastes (code: hash) in order of expiry, live ones, batches of so many rows.
 
     `begun` are puts under way (code: hash), known as `put_<code>`; `leased` to the pending reaper by `lease`.
+    `unnamed` are contents that no paste names, stored long ago; contents in `copied` have a copy on default.
     """
 
     due: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +118,8 @@ class World:
     begun: Mapping[str, str] = field(default_factory=dict)
     leased: bool = False
     quota: int | None = None
+    unnamed: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
 
     def reset(self, conn: Connection) -> dict[str, Any]:
         """Make it so; the batches' tokens are known by the batches' names."""
@@ -139,6 +151,12 @@ class World:
             " from unnest(%s::text[], %s::text[], %s::bool[]) with ordinality as p (code, of, due, n)",
             [codes, hashes, due],
         )
+        conn.execute(
+            "insert into public.content (content_hash, object_key, size_bytes, created_at)"
+            " select h, h || '/first', 10, '2020-01-01' from unnest(%s::text[]) as h",
+            [list(self.unnamed)],
+        )
+        conn.execute(COPY, [list(self.copied)])
 
     def _begin(self, conn: Connection) -> dict[str, Any]:
         conn.execute("update reaper.backend_list set quota = %s", [self.quota])

@@ -201,6 +201,22 @@ def test_a_key_is_known_in_content_in_uploads_and_in_every_place_that_owes_its_d
     assert column(db, "select object_key from reaper.known_objects('elsewhere', %s)", keys) == []
 
 
+def test_a_plan_counts_every_copy_that_would_go(
+    db: Connection, paste: Pastes, copy: Copies, me: Worker
+) -> None:
+    paste("a", content="twice")
+    copy("twice", "east", "west")
+    paste("b", content="theirs", size=7)
+    paste("c", content="kept")
+    paste("d", content="kept", expires="1 day")
+    copy("kept", "east", "west")
+    plan = record(db, "select * from reaper.plan_drain()")
+    assert (plan.rows_due, plan.objects_freed, plan.bytes_freed, plan.objects_kept) == (3, 3, 27, 1)
+    batch = me.claim()
+    assert len(me.drop(batch)) == 3
+    assert me.finish(batch).bytes_freed == 27
+
+
 def test_live_pastes_are_those_that_can_be_read(db: Connection, paste: Pastes) -> None:
     paste("never", expires=None)
     paste("later", expires="+1 day")
