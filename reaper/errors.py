@@ -3,7 +3,8 @@
 ReaperError                    4
 ├── ConfigError                4   a setting is missing or wrong
 ├── Unreachable                5   no server answers, or it refuses the login
-│   └── CircuitOpen            5   a backend that did not answer before, and is left alone for a while
+│   ├── CircuitOpen            5   a backend that did not answer before, and is left alone for a while
+│   └── UploadFailed           5   a backend did not take the bytes of a paste
 ├── DatabaseError              4   the server refused a statement; carries its SQLSTATE
 │   ├── ClaimLost          RP001   the batch is no longer held: drop it, go on
 │   ├── BytesNeeded        RP002   the content is gone: upload, commit again
@@ -65,6 +66,10 @@ class Unreachable(ReaperError):
 
 class CircuitOpen(Unreachable):
     """The backend was not asked: too many requests before had no answer."""
+
+
+class UploadFailed(Unreachable):
+    """A backend did not take the bytes; another may."""
 
 
 class DatabaseError(ReaperError):

@@ -22,6 +22,7 @@ from reaper.errors import (
     IntentGone,
     ReaperError,
     Unreachable,
+    UploadFailed,
 )
 from reaper.model import Intent, Stored
 from reaper.pool import Pool
@@ -128,10 +129,6 @@ class Attempt:
 
     def _commit(self) -> None:
         self._pool.call(lambda q: q.commit_put(self._intent.intent_id, self._uploading))
-
-
-class UploadFailed(Unreachable):
-    """A backend did not take the bytes; another may."""
 
 
 def fresh_code() -> str:
