@@ -75,6 +75,16 @@ class App:
             connection.execute("set default_transaction_isolation = 'read committed'")
         return connection
 
+    def _connect_lazily(self, slot: str) -> db.Connection:
+        """A connection whose commits wait for no disk: what a crash undoes is simply done again.
+
+        The commits that something outside follows from make themselves durable: see docs/decisions/0006.
+        """
+        connection = self.connect(slot)
+        with db.translated():
+            connection.execute("set synchronous_commit = off")
+        return connection
+
     def session(self, slot: str) -> Session:
         """A connection that comes back by itself; what we then hold without knowing it is let go."""
         return self._open.enter_context(self.open_session(slot))
@@ -83,7 +93,7 @@ class App:
     def open_session(self, slot: str) -> Iterator[Session]:
         """A session that is closed after the block."""
         session = Session(
-            lambda: self.connect(slot), lambda q: q.leave_unknown(self.worker, self.holdings.known())
+            lambda: self._connect_lazily(slot), lambda q: q.leave_unknown(self.worker, self.holdings.known())
         )
         try:
             yield session

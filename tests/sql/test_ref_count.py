@@ -132,3 +132,23 @@ def test_health_counts_the_drift_of_the_last_day(db, paste, clock, drain):
     assert value(db, "select drift_last_day from reaper.health") == 1
     clock.advance("25 hours")
     assert value(db, "select drift_last_day from reaper.health") == 0
+
+
+COUNTING = """
+create function count_down() returns trigger language plpgsql as $$ begin
+    update public.content set ref_count = ref_count - 1 where content_hash = old.content_hash;
+    return null;
+end $$;
+create trigger count_down after delete on pastes for each row execute function count_down();
+"""
+
+
+def test_an_application_whose_own_trigger_counts_down_is_neither_blocked_nor_counted_twice(db, paste, drain):
+    paste("last", content="dying")
+    paste("due", content="shared")
+    paste("live", content="shared", expires="1 day")
+    db.execute(COUNTING)
+    assert drain() == {"key of dying"}
+    assert (codes(db), contents(db), refs(db, "shared")) == ({"live"}, {"shared"}, 1)
+    assert value(db, "select count(*) from reaper.blocked") == 0
+    assert drift(db) == []

@@ -20,6 +20,7 @@ declare
     v_now      timestamptz := reaper.clock();
     v_blocked  text[];
     v_codes    text[];
+    v_places   tid[];
     v_marked   text[];
     v_last     timestamptz;
 begin
@@ -30,9 +31,9 @@ begin
 
     loop
         v_blocked := array(select b.short_code from reaper.blocked b where b.next_attempt > v_now);
-        select array_agg(due.short_code), max(due.expires_at)
-          into v_codes, v_last
-          from (select p.short_code, p.expires_at
+        select array_agg(due.short_code), array_agg(due.ctid), max(due.expires_at)
+          into v_codes, v_places, v_last
+          from (select p.short_code, p.ctid, p.expires_at
                   from public.pastes p
                  where p.expires_at <= v_now
                    and (p.expires_at, p.short_code) >= (coalesce(p_after, '-infinity'), coalesce(p_after_code, ''))
@@ -45,7 +46,7 @@ begin
         if v_codes is null then
             return;
         end if;
-        v_marked := reaper.mark_or_block(v_codes, v_now);
+        v_marked := reaper.mark_or_block(v_codes, v_places, v_now);
         exit when v_marked <> '{}';
     end loop;
 

@@ -16,6 +16,8 @@ declare
     v_dropped  integer;
 begin
     while p_max_batches is null or v_batches < p_max_batches loop
+        -- A claim that a crash of the server undoes is made again; the drop makes itself durable.
+        perform pg_catalog.set_config('synchronous_commit', 'off', true);
         select c.* into v_claim from reaper.claim_expired(p_batch_size, v_worker, v_after, v_code) as c;
         commit;
         if v_claim.batch_id is null then

@@ -2,8 +2,7 @@
 --
 -- Order of locks: content rows first, in hash order, then paste rows without waiting. Whoever writes about one content at a
 -- time, in whatever order, can never form a cycle with this: the only wait happens before any paste row is held.
--- Whether a content row may go is asked in a new statement after the locks: only that snapshot has seen every such paste.
--- ref_count is a cache of the paste rows: where it says zero the rows are asked, and where they disagree they win.
+-- A row that is locked stays where it is: it is found by its key once, and after that by its place on disk.
 create or replace function reaper.release_rows(
     in  p_codes        text[],
     in  p_now          timestamptz,
@@ -25,81 +24,41 @@ create or replace function reaper.release_rows(
     set jit = off
 as $$
 declare
-    v_hashes   text[] := array(select distinct p.content_hash from public.pastes p where p.short_code = any (p_codes));
-    v_held     text[];
-    v_spent    text[];
-    v_dead     text[];
-    v_alive    text[];
-    v_counts   bigint[];
-    v_stuck    text[];
+    v_seen      record;
+    v_contents  record;
+    v_held      record;
+    v_spent     text[];
+    v_stuck     text[];
 begin
     -- An application's deferred constraints shall speak here, where one bad row can be told from the rest.
     set constraints all immediate;
 
-    v_hashes := reaper.lock_contents(v_hashes, p_wait);
-
-    v_held := array(select p.short_code
-                      from public.pastes p
-                     where p.short_code = any (p_codes)
-                       and p.deletion_status = 'DELETION_IN_PROGRESS'
-                       and p.content_hash = any (v_hashes)
-                       for update skip locked);
+    select array_agg(p.short_code) as codes, array_agg(p.ctid) as places, array_agg(p.content_hash) as hashes
+      into v_seen
+      from public.pastes p
+     where p.short_code = any (p_codes);
+    select * into v_contents from reaper.lock_contents(v_seen.hashes, p_wait);
+    select * into v_held from reaper.hold_marked(v_seen.codes, v_seen.places, v_contents.hashes);
 
     with gone as (
         delete from public.pastes p
-         where p.short_code = any (v_held) and p.expires_at <= p_now
+         where p.ctid = any (v_held.places) and p.expires_at <= p_now
         returning p.short_code, p.content_hash
     )
     select coalesce(array_agg(g.short_code), '{}'), array_agg(g.content_hash)
       into deleted_codes, v_spent
       from gone g;
 
-    with spent as (
-        select s.content_hash, count(*) as refs from unnest(v_spent) as s (content_hash) group by s.content_hash
-    ), counted as (
-        select c.content_hash,
-               r.expected,
-               (select count(*)
-                  from (select from public.pastes p
-                         where p.content_hash = c.content_hash
-                         limit case when r.expected > 0 then 1 end) as named) as found
-          from spent s
-          join public.content c on c.content_hash = s.content_hash
-         -- An adopted table may allow null: nothing was counted yet.
-         cross join lateral (select coalesce(c.ref_count, 0) - s.refs as expected) as r
-    ), noted as (
-        insert into reaper.drift (content_hash, expected, found, action, noticed_at)
-        select n.content_hash, n.expected, n.found,
-               case when n.expected > 0 then 'left' when n.found > 0 then 'raised' else 'collected' end, p_now
-          from counted n
-         where n.expected < 0 or (n.expected > 0) <> (n.found > 0)
-    )
-    select array_agg(n.content_hash) filter (where n.expected <= 0 and n.found = 0),
-           array_agg(n.content_hash) filter (where n.expected > 0 or n.found > 0),
-           array_agg(greatest(n.expected, n.found)) filter (where n.expected > 0 or n.found > 0)
-      into v_dead, v_alive, v_counts
-      from counted n;
-
-    with gone as (
-        delete from public.content c
-         where c.content_hash = any (v_dead)
-        returning c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
-    )
-    select coalesce(array_agg(g.content_hash), '{}'), coalesce(array_agg(g.object_key), '{}'), coalesce(array_agg(g.size_bytes), '{}')
+    select r.object_hashes, r.object_keys, r.object_sizes
       into object_hashes, object_keys, object_sizes
-      from gone g;
-
-    update public.content c
-       set ref_count = a.refs
-      from unnest(v_alive, v_counts) as a (content_hash, refs)
-     where c.content_hash = a.content_hash;
+      from reaper.release_contents(v_contents.hashes, v_contents.places, v_contents.ref_counts, v_spent, p_now) as r;
 
     rows_returned := 0;
     rows_blocked := 0;
     busy_codes := '{}';
     if cardinality(deleted_codes) < cardinality(p_codes) then
         -- Still there although it was due and ours: a trigger swallowed the DELETE.
-        v_stuck := array(select p.short_code from public.pastes p where p.short_code = any (v_held) and p.expires_at <= p_now);
+        v_stuck := array(select p.short_code from public.pastes p where p.short_code = any (v_held.codes) and p.expires_at <= p_now);
         if v_stuck <> '{}' then
             rows_blocked := reaper.block_rows(v_stuck, p_now, '27000', 'the row was still there after its DELETE: a trigger prevents it');
         end if;

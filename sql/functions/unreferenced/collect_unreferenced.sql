@@ -29,7 +29,7 @@ begin
     select s.after into v_after from reaper.unreferenced_scan s for update;
     v_page := array(select c.content_hash from public.content c where c.content_hash > v_after order by c.content_hash limit p_limit);
 
-    v_hashes := reaper.lock_contents(reaper.unreferenced_among(v_page, v_before), false);
+    v_hashes := (reaper.lock_contents(reaper.unreferenced_among(v_page, v_before), false)).hashes;
     v_hashes := reaper.unreferenced_among(v_hashes, v_before);
     select * into v_gone from reaper.delete_unreferenced(v_hashes, v_now);
     select * into v_objects
