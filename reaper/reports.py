@@ -150,6 +150,21 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
+class Shelter:
+    """A backend: what lies there, what is owed or announced, and whether it answers."""
+
+    name: str
+    quota: int | None
+    bytes_used: int
+    orphan_bytes: int
+    reserved_bytes: int
+    state: str
+    circuit: str
+    retry_at: datetime | None
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One line of the story of a paste or content; the last one, `now`, has no time."""
 
@@ -245,6 +260,14 @@ class Reports:
         """What becomes of the cache entries of these codes."""
         query = "select short_code, judgement from reaper.judge_cached(%s)"
         return {row[0]: row[1] for row in self._all(query, list(codes))}
+
+    def backends(self) -> list[Shelter]:
+        """Every backend."""
+        return self._rows(
+            Shelter,
+            "select name, quota, bytes_used, orphan_bytes, reserved_bytes,"
+            " state, circuit, retry_at, last_error from reaper.backends",
+        )
 
     def why(self, subject: str) -> list[Event]:
         """The story of a paste or content; empty when nothing is known of it."""

@@ -16,7 +16,7 @@ from reaper.cli.service import state
 from reaper.desk import Desk, Planned, Slots
 from reaper.errors import Exit
 from reaper.migrate import check_schema
-from reaper.reports import Health, InFlight, Member, Reports, Speed
+from reaper.reports import Health, InFlight, Member, Reports, Shelter, Speed
 
 _EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
 _COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}
@@ -33,6 +33,7 @@ class Status:
     in_flight: list[InFlight]
     workers: list[Member]
     speed: Speed
+    backends: list[Shelter]
     schedule: list[Planned]
     slots: Slots
 
@@ -50,6 +51,7 @@ class Status:
             "in_flight": self.in_flight,
             "workers": self.workers,
             "speed": self.speed,
+            "backends": self.backends,
             "schedule": self.schedule,
             "slots": self.slots,
         }
@@ -79,7 +81,7 @@ def _look(dsn: str) -> Status:
         check_schema(connection)
         reports, desk = Reports(connection), Desk(connection)
         return Status(
-            *(reports.health(), reports.in_flight(), reports.fleet(), reports.speed()),
+            *(reports.health(), reports.in_flight(), reports.fleet(), reports.speed(), reports.backends()),
             *(desk.schedule(), desk.slots()),
         )
 
@@ -108,8 +110,12 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     yield from _schedule(found.schedule)
     yield "slots", _slots(found.slots)
     yield "last run", _last_run(health, found.speed)
+    yield from _backends(found.backends)
     yield "blocked", _with_hint(health.rows_blocked, "row", "see reaper.blocked_rows")
-    yield "queue", _with_hint(health.objects_queued, "object", "tried again by the next drain")
+    yield (
+        "queue",
+        _with_hint(health.objects_queued, "object", "tried again every minute; see reaper.cleanup_backlog"),
+    )
     yield "dead", _with_hint(health.objects_dead, "object", "reaper dlq list says why")
     yield "cache", _with_hint(health.invalidations_queued, "invalidation", "waiting for Redis")
     yield "drift", _with_hint(health.drift_last_day, "wrong count", "in the last day; see reaper.drift")
@@ -122,6 +128,22 @@ def _backlog(health: Health) -> str:
     at_least = "at least " if health.due_rows >= _COUNTED else ""
     age = words.age(health.judged_at - health.oldest_due)
     return f"{at_least}{words.count(health.due_rows, 'due row')}, the oldest expired {age} ago"
+
+
+def _backends(backends: list[Shelter]) -> Iterator[tuple[str, str]]:
+    label = "backends"
+    for backend in backends:
+        yield label, _shelter(backend)
+        label = ""
+        if backend.circuit != "closed":
+            yield "", f"  [red]left alone: {escape(backend.last_error or 'it does not answer')}[/]"
+
+
+def _shelter(backend: Shelter) -> str:
+    room = f" of {words.size(backend.quota)}" if backend.quota is not None else ""
+    owed = f", {words.size(backend.orphan_bytes)} owed a deletion" if backend.orphan_bytes else ""
+    state = "" if backend.state == "active" else f", {backend.state}"
+    return f"{escape(backend.name)}: {words.size(backend.bytes_used)}{room}{owed}{state}"
 
 
 def _in_flight(groups: list[InFlight]) -> str:

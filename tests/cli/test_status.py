@@ -60,7 +60,7 @@ def test_status_names_batches_workers_queues_and_what_to_look_at(
     assert "1 claimed (oldest 2 min), 1 released (oldest 2 min)" in out
     assert "2 batches stuck: see reaper.stuck" in out
     assert "worker-1: silent, beat 2 min ago, holds 2 batches" in out
-    assert "1 object, tried again by the next drain" in out
+    assert "1 object, tried again every minute" in out
     assert "1 invalidation, waiting for Redis" in out
 
 
@@ -93,3 +93,18 @@ def test_a_person_sees_colours_and_a_pipe_gets_none(dsn: str, bare_run: Run) -> 
     assert b"\x1b[1;32m" in os.read(ours, 65536)
     os.close(ours)
     assert "\x1b" not in bare_run("status", REAPER_DATABASE_URL=dsn).out
+
+
+def test_status_shows_what_lies_on_each_backend_and_which_is_left_alone(
+    bare_run: Run, dsn: str, db: Connection
+) -> None:
+    db.execute("select reaper.register_backend('cold', 5000)")
+    db.execute("select reaper.commit_put(intent_id, true) from reaper.begin_put('a', 'h', 1500, null)")
+    for _ in range(5):
+        db.execute("select reaper.report_failure('default', 'no connection')")
+    out = bare_run("status", REAPER_DATABASE_URL=dsn).out
+    assert "cold: 0 bytes of 5.0 kB" in out
+    assert "default: 1.5 kB" in out
+    assert "left alone: no connection" in out
+    machine = bare_run("status", "--json", REAPER_DATABASE_URL=dsn).json
+    assert [b["circuit"] for b in machine["backends"]] == ["closed", "open"]
