@@ -49,6 +49,16 @@ class Cost:
         return sum(n for kind, n in self.records.items() if kind.startswith("Btree/INSERT"))
 
 
+@dataclass(frozen=True)
+class Usage:
+    """Time, CPU and WAL between two moments."""
+
+    seconds: float
+    server_cpu: float
+    others: float
+    wal: tuple[str, str]
+
+
 class Meter:
     """Reads everything before and after; what lies between is the cost."""
 
@@ -56,29 +66,34 @@ class Meter:
         self._arena = arena
         self._place = place
         self._server = machine.parent_of(arena.admin.info.backend_pid)
-        self.cost: Cost | None = None
+        self._tables_before = self._tables()
+        self._usage: Usage | None = None
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Measure the block."""
-        lsn, updated = self._lsn(), self._tables()
-        busy, ours, server = machine.busy_seconds(), self._ours(), machine.cpu_seconds(self._server)
-        began = time.perf_counter()
+        lsn, busy, ours = self._lsn(), machine.busy_seconds(), self._ours()
+        server, began = machine.cpu_seconds(self._server), time.perf_counter()
         yield
         seconds = time.perf_counter() - began
-        busy, ours = machine.busy_seconds() - busy, self._ours() - ours
         server = machine.cpu_seconds(self._server) - server
-        end = self._lsn()
-        after = self._tables()
-        self.cost = Cost(
-            seconds=seconds,
-            server_cpu=server,
-            others=max(0.0, busy - ours) / (seconds * (os.cpu_count() or 1)),
-            wal_bytes=self._wal_bytes(lsn, end),
-            updates=after[0] - updated[0],
-            hot_updates=after[1] - updated[1],
-            dead_tuples=after[2],
-            records=self._records(lsn, end),
+        busy, ours = machine.busy_seconds() - busy, self._ours() - ours
+        others = max(0.0, busy - ours) / (seconds * (os.cpu_count() or 1))
+        self._usage = Usage(seconds, server, others, (lsn, self._lsn()))
+
+    def cost(self) -> Cost:
+        """What the block cost; connections report their rows when they end, so ask after that."""
+        assert self._usage is not None
+        updates, hot_updates, dead = self._tables()
+        return Cost(
+            seconds=self._usage.seconds,
+            server_cpu=self._usage.server_cpu,
+            others=self._usage.others,
+            wal_bytes=self._wal_bytes(*self._usage.wal),
+            updates=updates - self._tables_before[0],
+            hot_updates=hot_updates - self._tables_before[1],
+            dead_tuples=dead,
+            records=self._records(*self._usage.wal),
         )
 
     def _ours(self) -> float:

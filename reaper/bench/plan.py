@@ -50,7 +50,7 @@ def make(name: str, rows: int, rounds: int, growth: tuple[int, ...], seconds: fl
             Match(main, _all(main), rounds),
             Match(cohort := Workload("cohort order", rows, Order.COHORT), _all(cohort), rounds),
             *(Match(shape, _few(), rounds) for shape in _shapes(rows)),
-            Match(outside := Workload("with Valkey and S3", max(4000, rows // 4)), _outside(outside), rounds),
+            Match(outside := Workload("with Valkey and S3", rows // 2), _outside(outside), rounds),
         ),
         growth=growth,
         pinned=main.resized(rows, "pinned snapshot"),

@@ -14,7 +14,7 @@ from reaper.bench.tournament import Entry, Run
 from reaper.bench.workload import Workload
 
 WIDTH, MARGIN = 860.0, 28.0
-LABELS = 230.0
+LABELS = 250.0
 ROW = 24.0
 MS = 1000.0
 # A drain is cut into so many parts of equal length, and each part's claims are summed up in one point.
@@ -24,10 +24,10 @@ PARTS = 20
 def throughput(results: Results) -> str:
     """Rows a second of everybody, on the two main workloads."""
     workloads = results.workloads()[:2]
-    heights = [60 + ROW * len(results.entries(w)) for w in workloads]
-    canvas = Canvas(WIDTH, sum(heights) + 60)
+    heights = [56 + ROW * len(results.entries(w)) for w in workloads]
+    canvas = Canvas(WIDTH, sum(heights) + 62)
     _heading(canvas, "Throughput", "rows per second, median of the rounds; ÷ floor in brackets")
-    top = 60.0
+    top = 70.0
     for workload, height in zip(workloads, heights, strict=True):
         _bars(canvas, results, workload, top)
         top += height
@@ -86,8 +86,8 @@ def _claims(canvas: Canvas, free: Run, pinned: Run) -> None:
     for place, (name, colour, course) in enumerate(curves):
         step = width / max(1, len(course) - 1)
         canvas.curve([(left + step * n, bottom - height * v / end) for n, v in enumerate(course)], colour)
-        canvas.dot((left + width - 175, 76 + place * 17), colour, 4)
-        canvas.text((left + width - 165, 80 + place * 17), name, 12, FAINT)
+        canvas.dot((left + width - 160, 66 + place * 17), colour, 4)
+        canvas.text((left + width - 150, 70 + place * 17), name, 12, FAINT)
     canvas.text((left, bottom + 18), "begin of the drain", 12, FAINT)
     canvas.text((left + width, bottom + 18), "end", 12, FAINT, "end")
 

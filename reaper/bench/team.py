@@ -69,6 +69,8 @@ def _serve(contestant: Contestant, place: Place, pipe: Pipe) -> None:
             began = time.process_time()
             work = go()
             pipe.send(replace(work, cpu_seconds=time.process_time() - began))
+            # Its connections stay until the meters are read: a backend that is just ending is easily missed.
+            pipe.recv()
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001 - it is told to the parent, in whatever form

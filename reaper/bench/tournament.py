@@ -88,14 +88,13 @@ class Tournament:
             with assembled(entry.contestant, entry.workers, place) as team, meter.running():
                 works = team.go()
             rows = sum(work.rows for work in works)
-            problems = Judge(self.arena.s3).problems(entry.contestant, place, rows)
-        assert meter.cost is not None
+            cost, problems = meter.cost(), Judge(self.arena.s3).problems(entry.contestant, place, rows)
         return Run(
             workload=workload,
             entry=entry,
             round=number,
             rows=rows,
-            cost=meter.cost,
+            cost=cost,
             client_cpu=sum(work.cpu_seconds for work in works),
             claims=tuple(sorted((step for work in works for step in work.claims), key=lambda s: s.at)),
             steps=_added_up(dict(work.steps) for work in works),

@@ -22,7 +22,7 @@ delete from public.pastes
 class RequeueLoop:
     """Leaves every content behind with too high a count."""
 
-    name: str = "DELETE … LIMIT 500 loop"
+    name: str = "DELETE … LIMIT 500 loop, rows only"
     promise: Promise = Promise.ROWS
     needs: Needs = Needs.DATABASE
     sample: int | None = None
