@@ -34,6 +34,14 @@ def test_what_was_never_tried_is_due_at_once_and_gone_when_it_is_settled(db, pas
     assert column(db, "select object_key from reaper.cleanup_queue") == []
 
 
+def test_what_objects_are_deleted_for_is_durable_even_in_a_careless_session(db, paste, me):
+    owed(me, paste)
+    db.execute("set synchronous_commit = off")
+    with db.transaction():
+        lease(me)
+        assert value(db, "show synchronous_commit") == "on"
+
+
 def test_a_leased_object_is_not_leased_again_until_its_holder_must_be_dead(me, paste, clock):
     keys = owed(me, paste)
     lease(me)

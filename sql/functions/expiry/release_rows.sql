@@ -38,7 +38,9 @@ begin
       from public.pastes p
      where p.short_code = any (p_codes);
     select * into v_contents from reaper.lock_contents(v_seen.hashes, p_wait);
-    select * into v_held from reaper.hold_marked(v_seen.codes, v_seen.places, v_contents.hashes);
+    -- After a wait, content that is not held does not exist: a paste that lost it, in a restore for example, goes all the same.
+    select * into v_held
+      from reaper.hold_marked(v_seen.codes, v_seen.places, case when p_wait then v_seen.hashes else v_contents.hashes end);
 
     with gone as (
         delete from public.pastes p

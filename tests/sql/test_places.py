@@ -1,0 +1,151 @@
+"""Rows by their place on disk: what is held is where it was said to be, whoever moved it a moment before."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.paste_fixtures import codes, column, contents, refs, value
+
+PLACE_OF_CONTENT = "select ctid::text from content where content_hash = %s"
+PLACE_OF_PASTE = "select ctid::text from pastes where short_code = %s"
+LOCKED = "select hashes, places::text[], ref_counts from reaper.lock_contents(array['h'], true)"
+HELD = "select codes, places::text[] from reaper.hold_marked(%s, %s::tid[], array['h', 'other'])"
+# The shapes of claim_expired and hold_marked, that wait between their look at a row and its lock.
+CLAIM = """
+select h.ctid::text
+  from (select p.ctid
+          from pastes p
+         where p.expires_at <= reaper.clock() and p.deletion_status = 'NOT_EXPIRED'
+           and pg_advisory_xact_lock_shared(7)::text = ''
+         order by p.expires_at, p.short_code
+         limit 10
+           for update skip locked) as h
+"""
+HOLD = """
+select h.ctid::text
+  from (select p.ctid
+          from unnest(array['a'], array[%s::tid]) as s (short_code, place)
+          join pastes p on p.ctid = s.place
+         where p.short_code = s.short_code and pg_advisory_xact_lock_shared(7)::text = ''
+           for update of p skip locked) as h
+"""
+NAMED = """
+insert into pastes (short_code, content_hash) select 'b' || i, 'h' from generate_series(1, %s) as i
+"""
+# Within its page; to another page and other index entries; and several times.
+MOVES = {
+    "beside": ["update content set ref_count = ref_count + 1"],
+    "elsewhere": ["update content set ref_count = ref_count + 1, object_key = repeat('k', 900)"],
+    "often": ["update content set ref_count = ref_count + 1"] * 5,
+}
+
+
+@pytest.fixture
+def full_page(checked_db):
+    """Other contents beside those of the test, so that a longer row has no room where it was."""
+    checked_db.execute("alter table content set (autovacuum_enabled = false)")
+    checked_db.execute(
+        "insert into content (content_hash, object_key) "
+        "select 'full' || i, repeat('f', 600) || i from generate_series(1, 12) as i"
+    )
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.usefixtures("full_page")
+def test_content_that_moved_while_its_lock_was_waited_for_is_where_it_is_said_to_be(
+    db, paste, worker, waits, move
+):
+    paste("a", content="h")
+    before = value(db, PLACE_OF_CONTENT, "h")
+    writer, waiting = worker("writer").connection, worker("waiting").connection
+    with ThreadPoolExecutor(1) as pool, waiting.transaction(force_rollback=True):
+        with writer.transaction():
+            for statement in MOVES[move]:
+                writer.execute(statement + " where content_hash = 'h'")
+            writer.execute(NAMED, [len(MOVES[move])])
+            answer = pool.submit(lambda: waiting.execute(LOCKED).fetchone())
+            waits(waiting)
+        hashes, places, counts = answer.result()
+        after = value(db, PLACE_OF_CONTENT, "h")
+    assert before != after
+    assert (hashes, places, counts) == (["h"], [after], [1 + len(MOVES[move])])
+
+
+@pytest.mark.parametrize("shape", ["claim", "hold"])
+def test_a_paste_that_moved_between_the_look_and_the_lock_is_never_said_to_be_where_it_was(
+    db, paste, worker, waits, shape
+):
+    paste("a", content="h")
+    before = value(db, PLACE_OF_PASTE, "a")
+    holder, looking = worker("holder").connection, worker("looking").connection
+    looking.execute("set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off")
+    query, arguments = (CLAIM, []) if shape == "claim" else (HOLD, [before])
+    with ThreadPoolExecutor(1) as pool:
+        with holder.transaction():
+            holder.execute("select pg_advisory_xact_lock(7)")
+            answer = pool.submit(column, looking, query, *arguments)
+            waits(looking)
+            db.execute("update pastes set expires_at = expires_at - interval '1 minute'")
+        places = answer.result()
+    after = value(db, PLACE_OF_PASTE, "a")
+    assert before != after
+    # By its key it is found where it is now; by its place it may also be left for another time.
+    assert places == [after] or (shape == "hold" and places == [])
+
+
+def test_a_row_that_has_moved_is_not_held(db, paste, claim):
+    paste("a", content="h")
+    claim()
+    seen = value(db, PLACE_OF_PASTE, "a")
+    db.execute("update pastes set expires_at = expires_at - interval '1 minute'")
+    assert db.execute(HELD, [["a"], [seen]]).fetchone() == (None, None)
+    now = value(db, PLACE_OF_PASTE, "a")
+    assert db.execute(HELD, [["a"], [now]]).fetchone() == (["a"], [now])
+
+
+def test_a_place_that_another_row_has_by_now_is_not_held(db, paste, claim):
+    paste("a", content="h")
+    claim()
+    # As if b had been seen under the code of a, where a had been before.
+    place = value(db, PLACE_OF_PASTE, "a")
+    assert db.execute(HELD, [["b"], [place]]).fetchone() == (None, None)
+
+
+@pytest.mark.usefixtures("full_page")
+def test_a_drop_that_waited_for_a_writer_counts_from_what_the_writer_left(db, paste, worker, me, waits):
+    paste("a", content="h")
+    batch = me.claim()
+    dropper, writer = worker("dropper"), worker("writer").connection
+    with ThreadPoolExecutor(1) as pool:
+        with writer.transaction():
+            writer.execute(MOVES["elsewhere"][0] + " where content_hash = 'h'")
+            writer.execute("insert into pastes (short_code, content_hash) values ('live', 'h')")
+            dropped = pool.submit(dropper.drop, batch)
+            waits(dropper.connection)
+        assert dropped.result() == []
+    assert codes(db) == {"live"}
+    assert refs(db, "h") == 1
+
+
+@pytest.mark.usefixtures("full_page")
+def test_content_that_a_writer_moved_and_left_dies_with_its_new_key(db, paste, worker, me, waits):
+    paste("a", content="h")
+    batch = me.claim()
+    dropper, writer = worker("dropper"), worker("writer").connection
+    with ThreadPoolExecutor(1) as pool:
+        with writer.transaction():
+            writer.execute("update content set object_key = repeat('k', 900) where content_hash = 'h'")
+            dropped = pool.submit(dropper.drop, batch)
+            waits(dropper.connection)
+        assert [gone.object_key for gone in dropped.result()] == ["k" * 900]
+    assert "h" not in contents(db)
+
+
+def test_a_paste_without_content_is_deleted_like_any_other(db, paste, me):
+    paste("a", content="h")
+    paste("b", content="other")
+    db.execute("set session_replication_role = replica; delete from content where content_hash = 'h'")
+    db.execute("set session_replication_role = origin")
+    batch = me.claim()
+    assert [gone.content_hash for gone in me.drop(batch)] == ["other"]
+    assert codes(db) == set()
