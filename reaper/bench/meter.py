@@ -101,7 +101,7 @@ class Meter:
         return machine.cpu_seconds(os.getpid())
 
     def _lsn(self) -> str:
-        row = self._arena.admin.execute("select pg_current_wal_insert_lsn()::text").fetchone()
+        row = self._arena.admin.execute("select pg_current_wal_flush_lsn()::text").fetchone()
         return str(row[0]) if row else "0/0"
 
     def _wal_bytes(self, start: str, end: str) -> int:
