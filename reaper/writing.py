@@ -48,12 +48,15 @@ class Writer:
         """Make the paste, under a fresh code unless one is given; again where that can help."""
         until = self.clock() + PATIENCE
         attempt = 1
+        turned_away = False
         while True:
             code = fresh_code() if short_code is None else short_code
             try:
                 return self._attempt(body, expires_in, code)
-            except (IntentGone, CodeTaken, UploadFailed) as error:
-                hopeless = isinstance(error, CodeTaken) and short_code is not None
+            except (IntentGone, CodeTaken, UploadFailed, CircuitOpen) as error:
+                # Given up since the put began, it is not chosen again; given up before, there is no other.
+                hopeless = turned_away if isinstance(error, CircuitOpen) else _is_asked_for(error, short_code)
+                turned_away = isinstance(error, CircuitOpen)
                 impatient = isinstance(error, UploadFailed) and self.clock() >= until
                 if hopeless or impatient or attempt == ATTEMPTS:
                     raise
@@ -129,6 +132,11 @@ class Attempt:
 
     def _commit(self) -> None:
         self._pool.call(lambda q: q.commit_put(self._intent.intent_id, self._uploading))
+
+
+def _is_asked_for(error: ReaperError, short_code: str | None) -> bool:
+    """Whether the very code that the caller wants is taken."""
+    return isinstance(error, CodeTaken) and short_code is not None
 
 
 def fresh_code() -> str:

@@ -171,3 +171,32 @@ def test_a_backend_that_this_process_does_not_know_is_named(shop: Shop, store: S
         with pytest.raises(Exception, match="backend other is not configured here"):
             other.put(b"y", DAY)
     assert shop.sql("select * from reaper.put_intents") == []
+
+
+def test_a_backend_given_up_between_begin_and_upload_costs_a_writer_nothing(
+    shop: Shop, opened: tuple[Store, dict[str, Watched]]
+) -> None:
+    store, backends = opened
+
+    def give_up(_: str) -> None:
+        for _ in range(5):
+            shop.sql("select reaper.report_failure('other', 'away')")
+
+    backends["other"].before_put = give_up
+    code = store.put(b"x", DAY).short_code
+    assert len(backends["other"].puts) == 1
+    assert shop.value("select backend from reaper.get_paste(%s)", code) == "default"
+    assert shop.sql("select * from reaper.put_intents") == []
+
+
+def test_a_store_whose_backends_are_all_given_up_says_so_and_leaves_no_intents(
+    shop: Shop, opened: tuple[Store, dict[str, Watched]]
+) -> None:
+    store, backends = opened
+    for name in backends:
+        for _ in range(5):
+            shop.sql("select reaper.report_failure(%s, 'away')", name)
+    with pytest.raises(CircuitOpen):
+        store.put(b"x", DAY)
+    assert len(backends["default"].puts) + len(backends["other"].puts) <= 2
+    assert shop.sql("select * from reaper.put_intents") == []
