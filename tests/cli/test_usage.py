@@ -156,3 +156,7 @@ def test_ctrl_c_at_the_terminal_ends_a_reading_command_quietly(
     running.send_signal(signal.SIGINT)
     assert running.communicate() == ("", "")
     assert running.returncode == 130
+
+
+def test_the_help_of_the_demo_names_the_extra_that_it_needs(bare_run: Run) -> None:
+    assert "pip install 'reaper[embedded]'" in bare_run("demo", "--help").out
