@@ -20,8 +20,6 @@ create index if not exists cleanup_queue_lease on reaper.cleanup_queue (lease) w
 create index if not exists cleanup_dlq_cause on reaper.cleanup_dlq (backend, cause, queue_id);
 alter table reaper.runs add column if not exists short_codes text[];
 alter table reaper.runs add column if not exists content_hashes text[];
--- Codes and hashes hardly compress; trying costs more than the batch's own settling.
-alter table reaper.runs alter column short_codes set storage external, alter column content_hashes set storage external;
 -- Holds only the runs that still remember, so that forgetting never walks past those that have forgotten.
 -- squawk-ignore require-concurrent-index-creation
 create index if not exists runs_with_codes on reaper.runs (finished_at) where short_codes is not null;

@@ -181,7 +181,7 @@ def test_the_role_of_a_worker_is_all_that_a_worker_needs(world: Works, populate:
     world.dsn = owners_dsn
     try:
         started(world, "drain")
-        world.sql("update reaper.services set next_run_at = reaper.clock()")
+        world.sql("update reaper.services set enabled = true, next_run_at = reaper.clock()")
         world.until("(select bool_and(runs > 0) from reaper.services)")
         assert terminate(worker) == 0
         assert world.sql("select name, last_error from reaper.schedule where last_error is not null") == []
