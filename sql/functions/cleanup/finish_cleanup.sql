@@ -18,6 +18,8 @@ begin
       from (select q.backend || '/' || q.object_key as name, q.next_attempt
               from reaper.cleanup_queue q
              where q.lease = p_lease
+             -- In order: who comes late locks rows that are leased anew before it sees that they are no longer its own.
+             order by q.queue_id
                for update) as h;
     perform reaper.require_lease(
         v_held, array(select f.backend || '/' || f.object_key from reaper.failed_objects(p_failed) as f), p_lease, v_until <= v_now);

@@ -10,7 +10,8 @@ declare
 begin
     perform reaper.require_report(p_failed);
     perform reaper.require_lease(
-        array(select i.short_code from reaper.invalidations i where i.lease = p_lease for update),
+        -- In order: who comes late locks codes that are leased anew before it sees that they are no longer its own.
+        array(select i.short_code from reaper.invalidations i where i.lease = p_lease order by i.short_code for update),
         -- A code that is owed again since was taken out of the lease: whoever tries it next settles it.
         array(select f.failure ->> 'short_code'
                 from jsonb_array_elements(p_failed) as f (failure)
