@@ -18,6 +18,12 @@ PLANNED = "exists (select from reaper.services where name = %s and next_run_at i
 SILENT = "update procrastinate_workers set last_heartbeat = now() - interval '3 minutes'"
 
 
+# Not only who holds a batch at the moment of the look: on a fast machine these come and go between two looks.
+ALL_THREE = (
+    "(select count(*) from (select worker from reaper.batches union select worker from reaper.runs) as w) = 3"
+)
+
+
 def started(world: Works, name: str, number: int = 1) -> None:
     """Wait until so many workers take jobs, and the service is planned."""
     world.until("(select count(*) from procrastinate.procrastinate_workers) >= %s", number)
@@ -57,15 +63,15 @@ def test_three_workers_share_a_drain_and_go_on_when_each_is_killed_in_turn(
     populate(due=sized(100_000, 20_000), live=100, contents=5_000)
     world.sql("update reaper.settings set drain_slots = 3")
     world.sql("update reaper.settings set worker_silence = '5 seconds'")
-    workers = [world.worker("--batch-size", "100", "--slots", "1") for _ in range(3)]
+    workers = [world.worker("--batch-size", "25", "--slots", "1") for _ in range(3)]
     started(world, "drain", 3)
     world.due("drain")
-    world.until("(select count(distinct worker) from reaper.batches) = 3")
+    world.until(ALL_THREE)
     for victim in workers:
         left = world.value("select reaper.count_due()")
-        world.worker("--batch-size", "100", "--slots", "2")
+        world.worker("--batch-size", "25", "--slots", "2")
         victim.kill()
-        world.until("reaper.count_due() < %s", left)
+        world.until("reaper.count_due() < %s or %s = 0", left, left)
         # What a silence of two minutes would bring about.
         world.queue_sql(SILENT)
         world.sql("select * from reaper.rescue_jobs()")
