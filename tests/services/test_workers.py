@@ -83,6 +83,7 @@ def test_three_workers_share_a_drain_and_go_on_when_each_is_killed_in_turn(
     assert world.jobs("doing") == []
 
 
+@pytest.mark.timeout(240)
 def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: Works) -> None:
     world.sql(MARKS)
     world.serving([CHAIN], Options(jobs=10))
@@ -90,7 +91,7 @@ def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: Works) -
     world.due("chain")
     world.until("(select count(*) from marks) = %s", LINKS)
     # By polling it would take 100 seconds at least: this is not about speed, but about how a hop is noticed.
-    assert world.value("select extract(epoch from max(at) - min(at)) < 50 from marks")
+    assert world.value("select extract(epoch from max(at) - min(at)) < 90 from marks")
 
 
 def test_tick_requeue_and_run_now_at_once_never_overlap_nor_pile_up(
