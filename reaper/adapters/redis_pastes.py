@@ -30,14 +30,15 @@ READ = """
 local time = redis.call('time')
 return {redis.call('get', KEYS[1]), time[1] * 1000 + math.floor(time[2] / 1000)}
 """
-# A ticket from the future means that the clock was set back, and with it the end would come too late.
+# A ticket from the future means that the clock was set back, and with it the end would come too late. One
+# millisecond is taken off, since Redis still serves an entry in the very millisecond in which it ends.
 FILL = """
 if redis.call('exists', KEYS[2]) == 1 then
     return 0
 end
 local time = redis.call('time')
 local age = time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[2]
-local left = ARGV[3] - age
+local left = ARGV[3] - age - 1
 if age < 0 or age > tonumber(ARGV[4]) or left <= 0 then
     return 0
 end
