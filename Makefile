@@ -1,6 +1,6 @@
 # Aliases for people who have make; run.py does the work.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test check format clean
+.PHONY: help setup demo bench test torture check format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ bench: ## measure it beside the alternatives, about ten minutes
 
 test: ## run the tests
 	@python3 run.py test
+
+torture: ## let faults rain for MINUTES=30, and print what was survived
+	@python3 run.py torture --minutes $(or $(MINUTES),30)
 
 check: ## format, lint, types, import layers, SQL
 	@python3 run.py check

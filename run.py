@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Sets reaper up in .venv and runs it: python3 run.py demo | test | check | setup | <reaper command>
+"""Sets reaper up in .venv and runs it: python3 run.py demo | test | torture | check | setup | <command>
 
-    demo    starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
-    test    runs the tests, one process per core; further words go to pytest, for example --long or -n 0
-    check   format, lint, types, import layers, SQL lint
-    setup   builds .venv and stops; the command is then .venv/bin/reaper
-    else    any command of reaper, for example: python3 run.py status --json
+    demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
+    test     runs the tests, one process per core; further words go to pytest, for example --long or -n 0
+    torture  runs the ordeals among them, --minutes 30 in all, and prints what they survived; --seed repeats
+    check    format, lint, types, import layers, SQL lint
+    setup    builds .venv and stops; the command is then .venv/bin/reaper
+    else     any command of reaper, for example: python3 run.py status --json
 
 Needs Python 3.11 or newer and nothing else. The first run installs what requirements.lock names, the next
 ones start at once.
@@ -29,6 +30,8 @@ TOO_OLD = (
 )
 # One process per core, each with servers of its own. A later -n replaces this one; auto yields to --pdb.
 SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
+# One after the other, since each needs the whole machine. Later words replace these.
+ORDEALS = ["-m", "ordeal", "--minutes", "30", "-q"]
 OFFLINE = """
 run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index,
 set PIP_INDEX_URL to one that this machine can reach. The next run starts the set-up again."""
@@ -67,6 +70,9 @@ def run(command, words):
     if command == "test":
         os.chdir(str(ROOT))
         return become([str(programs / "python"), "-m", "pytest"] + SIDE_BY_SIDE + words)
+    if command == "torture":
+        os.chdir(str(ROOT))
+        return become([str(programs / "python"), "-m", "pytest"] + ORDEALS + words)
     return become([str(programs / "reaper"), command] + words)
 
 

@@ -19,7 +19,7 @@ from reaper.embedded import Postgres
 from reaper.migrate import migrate
 from tests import service_descriptions  # noqa: F401  read once
 
-pytest_plugins = ["tests.paste_fixtures", "tests.door_fixtures"]
+pytest_plugins = ["tests.paste_fixtures", "tests.door_fixtures", "tests.ordeals"]
 
 
 numbers = itertools.count(1)

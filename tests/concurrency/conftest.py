@@ -1,8 +1,11 @@
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
+
+from tests.ordeals import tell
 
 from .scenes import Stage
 
@@ -11,6 +14,9 @@ from .scenes import Stage
 def stage(
     db: psycopg.Connection[Any],
     connect: Callable[[], psycopg.Connection[Any]],
-    record_property: Callable[[str, object], None],
-) -> Stage:
-    return Stage(db, connect, record_property)
+    request: pytest.FixtureRequest,
+) -> Iterator[Stage]:
+    """A database in which schedules are run, and counted."""
+    counts: Counter[str] = Counter()
+    yield Stage(db, connect, counts)
+    tell(request.node, counts)

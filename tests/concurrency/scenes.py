@@ -1,5 +1,6 @@
 """What the interleavings of reaper share: start states, steps, and what must be true at each moment."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -177,13 +178,13 @@ class World:
 class Stage:
     """A database whose deletions are logged and whose clock can be moved; reports what was explored in it."""
 
-    def __init__(self, conn: Connection, connect: Connect, note: Callable[[str, object], None]) -> None:
+    def __init__(self, conn: Connection, connect: Connect, counts: Counter[str]) -> None:
         conn.execute(STAGE)
-        self.conn, self.connect, self._note = conn, connect, note
+        self.conn, self.connect, self._counts = conn, connect, counts
 
     def explored(self, result: Exploration) -> int:
         """The number of schedules, which is also reported."""
-        self._note("schedules", len(result.runs))
+        self._counts["schedules"] += len(result.runs)
         print(f"{len(result.runs)} schedules")
         return len(result.runs)
 

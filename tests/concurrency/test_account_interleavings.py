@@ -1,5 +1,7 @@
 """Byte accounts beside everybody who changes and folds them: right after every step of every order."""
 
+import pytest
+
 from .door_scenes import commit
 from .explorer import Actor
 from .scenes import Stage, World, begin, dropper, interleave, values
@@ -7,6 +9,8 @@ from .scenes import Stage, World, begin, dropper, interleave, values
 FOLD = "select reaper.fold_accounts() as folded"
 REPAIR = "select count(*) as repaired from reaper.repair_accounts()"
 WORLD = World(due={"a": "h"}, live={"b": "g"}, claimed={"batch": 1}, begun={"new": "i"}, copied=("g", "h"))
+
+pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
 
 
 def test_accounts_are_folded_beside_a_drop_and_a_put(stage: Stage) -> None:

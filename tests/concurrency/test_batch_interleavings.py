@@ -19,6 +19,8 @@ HANDED_OUT_TWICE = """
     having count(*) > 1
 """
 
+pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
+
 
 def claims(run: Run, *workers: str) -> list[int]:
     """How many rows each worker got."""

@@ -54,6 +54,8 @@ WORLDS = pytest.mark.parametrize(
     ],
 )
 
+pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
+
 
 @WORLDS
 def test_a_commit_and_a_drop_of_the_last_reference_lose_no_paste(stage: Stage, world: World) -> None:

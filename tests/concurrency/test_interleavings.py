@@ -32,6 +32,8 @@ CREATE_OR_ADD = (
     " on conflict (content_hash) do update set ref_count = content.ref_count + 1"
 )
 
+pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
+
 
 def new_paste_stands(conn: Connection, run: Run) -> list[str]:
     """A paste whose transaction committed is there; another is not."""

@@ -14,6 +14,8 @@ ADD = "update content set ref_count = ref_count + 1 where content_hash = 'h'"
 # Its content is gone, or its snapshot is old: what an application must expect of any writer beside it.
 BELATED = {"23503", "40001"}
 
+pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
+
 
 def collected(result: Exploration, step: str = "collector1") -> set[int]:
     """How many contents went, over all orders."""

@@ -259,13 +259,3 @@ def _signal(process: ForkServerProcess, *numbers: signal.Signals) -> None:
     if process.exitcode is None:
         for number in numbers:
             os.kill(process.pid, number)
-
-
-def seconds(default: float) -> float:
-    """How long a race lasts; REAPER_RACE_SECONDS=300 is the long form."""
-    return float(os.environ.get("REAPER_RACE_SECONDS", default))
-
-
-def seed() -> int:
-    """What all chances come from."""
-    return int(os.environ.get("REAPER_SEED", time.time_ns() % 1_000_000))

@@ -4,28 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.races.arena import Arena, seconds, seed
+from tests.ordeals import Ordeal
+from tests.races.arena import Arena
 from tests.races.folder import Folder
 
-LONG = 3600
 
-
-@pytest.mark.timeout(LONG)
+@pytest.mark.ordeal("create/expire races", aim="1,000,000 races on 10 contents", share=3)
 @pytest.mark.parametrize("killing", [False, True], ids=["workers at ease", "workers killed"])
 def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_nothing(
-    arena: Arena, killing: bool
+    arena: Arena, ordeal: Ordeal, killing: bool
 ) -> None:
-    chances = seed()
-    arena.race(seconds(5), chances, killing)
-    print(f"\nseed {chances}: {arena.figures()}")
+    arena.race(ordeal.left or 5, ordeal.seed, killing)
+    print(arena.figures())
+    for what, times in arena.seen.items():
+        ordeal.survived(what, times)
     arena.judge_race()
     assert arena.seen["contents that died"] > 0, "no content ever died, so there was no race"
 
 
-@pytest.mark.timeout(LONG)
 def test_the_judge_notices_when_objects_are_called_by_their_hash_alone(arena: Arena) -> None:
     assert arena.folder is not None
     Folder(Path(arena.folder)).forget_names()
-    arena.race(5, seed())
+    arena.race(5, seed=1)
     print(f"\n{arena.figures()}, {len(arena.unreadable)} unreadable")
     assert arena.unreadable != []

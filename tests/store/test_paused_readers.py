@@ -1,10 +1,4 @@
-"""Nothing is served more than a second after its end, however long readers pause between their steps.
-
-REAPER_PAUSED_READS=100000 is the long form; a failure is replayed, as far as threads allow, with REAPER_SEED.
-"""
-
-import os
-import time
+"""Nothing is served more than a second after its end, however long readers pause between their steps."""
 
 import pytest
 
@@ -12,20 +6,22 @@ from reaper.adapters.redis import RedisLink
 from reaper.adapters.redis_pastes import RedisPastes
 from reaper.telemetry import Telemetry
 from tests.drain.world import CACHE_KEY
+from tests.ordeals import Ordeal
 from tests.store.crowd import Crowd
 from tests.store.shop import Shop
 
-READS = int(os.environ.get("REAPER_PAUSED_READS", "4000"))
-SEED = int(os.environ.get("REAPER_SEED", "5"))
-LONG = 3600
+READS = 4000
 
 
-@pytest.mark.timeout(LONG)
-def test_paused_readers_are_served_nothing_a_second_after_it_expired_or_was_deleted(shop: Shop) -> None:
-    began = time.monotonic()
-    crowd = Crowd(shop.app, SEED)
-    crowd.run(READS)
-    print(f"\nseed {SEED}, {time.monotonic() - began:.0f} s: {crowd.figures}")
+@pytest.mark.ordeal("paused readers", aim="100,000 cached reads, none served a second after its end")
+def test_paused_readers_are_served_nothing_a_second_after_it_expired_or_was_deleted(
+    shop: Shop, ordeal: Ordeal
+) -> None:
+    crowd = Crowd(shop.app, ordeal.seed)
+    crowd.run(10**9 if ordeal.long else READS, until=lambda _: ordeal.long and not ordeal.left)
+    print(crowd.figures)
+    for what, times in crowd.seen.items():
+        ordeal.survived(what, times)
     assert crowd.violations == []
     assert crowd.seen["hits"] > 0
     assert crowd.seen["fills refused"] > 0, "nobody was ever late, so nothing was tested"
@@ -51,7 +47,7 @@ class WithoutTickets(RedisPastes):
 @pytest.mark.parametrize("cache", [WithoutTombstones, WithoutTickets])
 def test_the_judge_notices_a_cache_that_forgets_one_half_of_it(shop: Shop, cache: type[RedisPastes]) -> None:
     link = RedisLink(shop.redis_url, Telemetry())
-    crowd = Crowd(shop.app, SEED, cache(link, CACHE_KEY))
+    crowd = Crowd(shop.app, 5, cache(link, CACHE_KEY))
     crowd.run(100_000, until=lambda crowd: bool(crowd.violations))
     link.close()
     assert crowd.violations != []
