@@ -114,6 +114,10 @@ class World:
         """What really lies in the bucket."""
         return set(s3_backends[ACCOUNT]["aws"].buckets[self.bucket].keys)
 
+    def buckets(self) -> dict[str, dict[str, bytes]]:
+        """All that lies on each backend."""
+        return {"default": contents(self.bucket)}
+
     def put(self, keys: list[str]) -> None:
         """Store objects past HTTP: this process is the server."""
         backend = s3_backends[ACCOUNT]["aws"]
@@ -125,6 +129,13 @@ class World:
         with self.cache() as cache:
             return {key.removeprefix("paste:") for key in cache.scan_iter("paste:*", count=1000)}
 
+    def cache_entries(self) -> dict[str, bytes]:
+        """What the cache has of each code."""
+        with redis.Redis.from_url(self.redis_url) as cache:
+            codes = sorted(self.cached())
+            found = cache.mget([f"paste:{code}" for code in codes]) if codes else []
+            return {code: data for code, data in zip(codes, found, strict=True) if data is not None}
+
     def judge(self) -> None:
         """Nothing due is left, nothing live is lost, bucket and cache agree with the rows."""
         assert self.sql("select * from reaper.check_invariants()") == []
@@ -133,6 +144,11 @@ class World:
         live = {row[0] for row in self.sql("select coalesce(object_key, content_hash) from content")}
         assert self.keys() == live
         assert self.cached() <= {row[0] for row in self.sql("select short_code from pastes")}
+
+
+def contents(bucket: str) -> dict[str, bytes]:
+    """What really lies in a bucket: this process is the server."""
+    return {key: found.value for key, found in s3_backends[ACCOUNT]["aws"].buckets[bucket].keys.items()}
 
 
 def ended(process: ForkServerProcess) -> int | None:

@@ -63,6 +63,10 @@ class Arena(Shop):
         """What really lies in the bucket."""
         return Folder(Path(self.folder)).keys() if self.folder else super().keys()
 
+    def buckets(self) -> dict[str, dict[str, bytes]]:
+        """All that lies on each backend."""
+        return {"default": Folder(Path(self.folder)).contents()} if self.folder else super().buckets()
+
     @property
     def racing(self) -> dict[str, str]:
         """Without Redis: no lock keeps claims apart, and every read asks for the object."""

@@ -68,6 +68,10 @@ class Folder:
         """Everything that lies in it."""
         return {unquote(name) for name in os.listdir(self._root) if not name.startswith(UNDER_WAY)}
 
+    def contents(self) -> dict[str, bytes]:
+        """Everything that lies in it, with its bytes."""
+        return {key: self._place(key).read_bytes() for key in self.keys()}
+
     def forget_names(self) -> None:
         """From the next Folder on, call objects by the hash of their content, as no store of reaper does."""
         (self._root / BARE).touch()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from moto.s3.models import s3_backends
 
-from tests.drain.world import ACCOUNT, forks
+from tests.drain.world import ACCOUNT, contents, forks
 from tests.services import creator
 from tests.services.world import Works
 from tests.store.wire import Wire
@@ -76,6 +76,10 @@ class Pair(Works):
     def stored(self, backend: str) -> set[str]:
         """What really lies in the bucket of a backend."""
         return set(s3_backends[ACCOUNT]["aws"].buckets[self.bucket_of(backend)].keys)
+
+    def buckets(self) -> dict[str, dict[str, bytes]]:
+        """All that lies on each backend."""
+        return {name: contents(self.bucket_of(name)) for name in NAMES}
 
     def located(self, backend: str) -> set[str]:
         """What lies there as PostgreSQL knows it."""
