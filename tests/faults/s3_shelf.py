@@ -172,6 +172,11 @@ class Shelf:
         with self._lock:
             self.buckets[bucket].put(key, Stored(data, ""))
 
+    def drop(self, bucket: str, key: str) -> None:
+        """Take an object away without asking over the line."""
+        with self._lock:
+            self.buckets[bucket].drop(key)
+
     def _create_bucket(self, _bucket: Bucket, _asked: Asked, _body: bytes) -> Reply:
         return Reply(200)
 

@@ -1,0 +1,65 @@
+"""A store that is busy, refuses single keys and loses answers: all that was to go is gone, at little cost."""
+
+import pytest
+
+from tests.faults.scripted_s3 import Forecast, Weather
+from tests.faults.stormy import StormyWorld
+from tests.ordeals import Ordeal
+
+STORM = Forecast(busy=0.30, key_errors=0.05, lost=0.01)
+# In good weather one request is enough for a batch.
+REQUESTS_FOR_EACH_NEEDED = 1.6
+# After so many passes an hour apart something is wrong: a key is refused ten times before it is given up.
+PASSES = 10
+
+
+def drain_until_settled(world: StormyWorld, batch_size: int) -> None:
+    """Drain, and come back for what failed, until nothing is owed."""
+    world.drain(workers=4, batch_size=batch_size)
+    for _ in range(PASSES):
+        if world.owed() == 0:
+            return
+        world.advance_clock("1 hour")
+        world.drain(batch_size=batch_size)
+    raise AssertionError(f"{world.owed()} are still owed after {PASSES} passes")
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.ordeal("S3 storm", aim="100,000 keys, ≤ 1.6 requests for each needed one", share=1)
+def test_a_storm_costs_few_requests_loses_nothing_and_gives_nothing_up(
+    stormy: StormyWorld, ordeal: Ordeal
+) -> None:
+    contents, batch_size = (112_000, 500) if ordeal.long else (2_250, 40)
+    for _ in ordeal.rounds(short=1):
+        stormy.sql("truncate reaper.runs")
+        due = stormy.fill(contents)
+        stormy.s3.heard.clear()
+        stormy.s3.weather = Weather(STORM, seed=ordeal.chance.randrange(1_000_000))
+        drain_until_settled(stormy, batch_size)
+
+        needed = stormy.value("select count(*) from reaper.runs where objects_deleted + objects_failed > 0")
+        requests = len(stormy.s3.asked)
+        seen = stormy.s3.weather.seen
+        print(f"{len(due)} keys, {requests} requests for {needed}: {requests / needed:.3f}, {dict(seen)}")
+        assert min(seen["busy"], seen["key_errors"]) > 0
+        assert requests <= REQUESTS_FOR_EACH_NEEDED * needed
+        assert stormy.touched() == due
+        assert stormy.value("select count(*) from reaper.cleanup_dlq") == 0
+        stormy.judge()
+        ordeal.survived("keys", len(due))
+        ordeal.survived("faults", seen["busy"] + seen["lost"] + seen["key_errors"])
+        ordeal.survived("requests", requests)
+        ordeal.survived("needed requests", needed)
+
+
+def test_an_object_that_is_still_there_or_somebody_elses_that_is_gone_is_noticed(stormy: StormyWorld) -> None:
+    stormy.fill(20)
+    stormy.drain()
+    stormy.judge()
+    stormy.s3.shelf.put(stormy.bucket, "left/behind", b"an object of a content that is gone")
+    with pytest.raises(AssertionError):
+        stormy.judge()
+    stormy.s3.shelf.drop(stormy.bucket, "left/behind")
+    stormy.s3.shelf.drop(stormy.bucket, "others/7")
+    with pytest.raises(AssertionError):
+        stormy.judge()
