@@ -36,11 +36,18 @@ class RedisCache:
 
         Enough for what has expired: an entry cannot be filled for longer than its paste has to live.
         """
-        return self._remove_all(codes, lambda code, remove: [(remove, self._names.entry(code))])
+        failed: dict[str, str] = {}
+        for chunk in _chunks(codes):
+            if not self._forget_at_once(chunk):
+                failed.update(self._remove_chunk(chunk, self._removal))
+        return failed
 
     def drop(self, codes: Sequence[str]) -> Mapping[str, str]:
         """As forget, and for a while none can be filled again; costs twice as much."""
-        return self._remove_all(codes, self._names.burial)
+        failed: dict[str, str] = {}
+        for chunk in _chunks(codes):
+            failed.update(self._remove_chunk(chunk, self._names.burial))
+        return failed
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """Write entries without an end, as an application might; Unreachable when Redis does not answer."""
@@ -67,11 +74,16 @@ class RedisCache:
         """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer."""
         self._link.check()
 
-    def _remove_all(self, codes: Sequence[str], how: Removal) -> Mapping[str, str]:
-        failed: dict[str, str] = {}
-        for chunk in _chunks(codes):
-            failed.update(self._remove_chunk(chunk, how))
-        return failed
+    def _removal(self, code: str, remove: str) -> list[Command]:
+        return [(remove, self._names.entry(code))]
+
+    def _forget_at_once(self, codes: Sequence[str]) -> bool:
+        """Drop all in one command, a tenth of the work of one each; False where each must be asked for."""
+        try:
+            return self._link.ask_at_once(self._remove, [self._names.entry(code) for code in codes])
+        except (Away, ResponseError):
+            # Which of them, and why, is what the answers to one command each tell.
+            return False
 
     def _remove_chunk(self, codes: Sequence[str], how: Removal) -> Mapping[str, str]:
         remove = self._remove

@@ -90,6 +90,17 @@ class RedisLink:
         """The answers to commands of one key each, errors among them, in one round trip per server."""
         return self.ask(lambda client: _pipelined(client, commands))
 
+    def ask_at_once(self, command: str, keys: Sequence[str]) -> bool:
+        """One command about many keys; False, and nothing was asked, where they lie on several servers."""
+
+        def question(client: Client) -> bool:
+            if isinstance(client, RedisCluster):
+                return False
+            client.execute_command(command, *keys)  # type: ignore[no-untyped-call]
+            return True
+
+        return self.ask(question)
+
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer now."""
         try:

@@ -81,7 +81,7 @@ def test_doctor_prints_what_to_do(run: Run, db: Connection) -> None:
         ("alter function reaper.clock() owner to postgres", "ownership", "fail"),
         ("revoke execute on function reaper.heartbeat(text) from reaper_worker", "grants", "fail"),
         (
-            "grant execute on function reaper.release_rows(text[], timestamptz, boolean) to reaper_app",
+            "grant execute on function reaper.free_names(text[]) to reaper_app",
             "grants",
             "warn",
         ),

@@ -64,6 +64,9 @@ def test_no_plan_reads_a_whole_queue(checked_db, me, analyzed):
     queue_many(checked_db, "b2", 50)
     if analyzed:
         checked_db.execute("analyze reaper.cleanup_queue, reaper.cleanup_dlq")
+    checked_db.execute(
+        "insert into reaper.retired_keys select object_key, now() from reaper.cleanup_queue limit 1"
+    )
     plans = watched(checked_db)
     for _ in range(8):
         token, objects = lease(me, 10)

@@ -23,11 +23,15 @@ select h.ctid::text
 """
 HOLD = """
 select h.ctid::text
-  from (select p.ctid
-          from unnest(array['a'], array[%s::tid]) as s (short_code, place)
-          join pastes p on p.ctid = s.place
-         where p.short_code = s.short_code and pg_advisory_xact_lock_shared(7)::text = ''
-           for update of p skip locked) as h
+  from unnest(array['a'], array[%s::tid]) as s (short_code, place)
+ cross join lateral (select p.ctid
+                       from pastes p
+                      where p.ctid = s.place and p.short_code = s.short_code
+                        and pg_advisory_xact_lock_shared(7)::text = ''
+                        for update skip locked) as h
+"""
+READ_BY_CODE = """
+select idx_tup_read from pg_stat_user_indexes where indexrelid = 'pastes_pkey'::regclass
 """
 NAMED = """
 insert into pastes (short_code, content_hash) select 'b' || i, 'h' from generate_series(1, %s) as i
@@ -149,3 +153,46 @@ def test_a_paste_without_content_is_deleted_like_any_other(db, paste, me):
     batch = me.claim()
     assert [gone.content_hash for gone in me.drop(batch)] == ["other"]
     assert codes(db) == set()
+
+
+@pytest.mark.parametrize("rows", [200, 5000])
+def test_a_drop_looks_for_rows_where_the_claim_left_them_however_small_the_table(db, paste, me, rows):
+    paste.many("p", rows)
+    db.execute("analyze pastes; analyze content")
+    batch = me.claim(100)
+    read = figure(db, READ_BY_CODE)
+    me.drop(batch)
+    assert figure(db, READ_BY_CODE) == read
+    assert len(codes(db)) == rows - 100
+    batch = me.claim(100)
+    db.execute("update reaper.batches set places = null")
+    me.drop(batch)
+    assert figure(db, READ_BY_CODE) > read, "the figure never moves"
+
+
+def test_a_row_that_was_changed_after_its_claim_is_found_by_its_code(db, paste, me):
+    paste.many("p", 10)
+    batch = me.claim()
+    db.execute("update pastes set content_hash = content_hash where short_code = 'p00003'")
+    assert len(me.drop(batch)) == 10
+    assert codes(db) == set()
+
+
+def test_another_row_at_the_place_of_a_claimed_one_is_left_alone(db, paste, me):
+    paste.many("p", 3)
+    batch = me.claim()
+    db.execute("update reaper.batches set places = places[2:] || places[:1]")
+    paste("stranger", content="s")
+    db.execute(
+        "update reaper.batches set places[1] = (select ctid from pastes where short_code = 'stranger'),"
+        " short_codes[1] = 'p00001'"
+    )
+    me.drop(batch)
+    assert codes(db) == {"stranger"}
+
+
+def figure(db, query):
+    """A figure of the statistics, with everything in it that happened before."""
+    db.execute("select pg_stat_force_next_flush()")
+    db.execute("select 1")
+    return value(db, query)

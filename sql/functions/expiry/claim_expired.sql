@@ -21,7 +21,7 @@ declare
     v_blocked  text[];
     v_codes    text[];
     v_places   tid[];
-    v_marked   text[];
+    v_marked   record;
     v_last     timestamptz;
 begin
     perform reaper.require_limit(p_limit);
@@ -47,12 +47,12 @@ begin
             return;
         end if;
         v_marked := reaper.mark_or_block(v_codes, v_places, v_now);
-        exit when v_marked <> '{}';
+        exit when v_marked.codes <> '{}';
     end loop;
 
     return query
-        insert into reaper.batches as b (batch_id, worker, short_codes, rows_claimed, claimed_at, held_since)
-        values (gen_random_uuid(), p_worker, v_marked, cardinality(v_marked), v_now, v_now)
+        insert into reaper.batches as b (batch_id, worker, short_codes, places, rows_claimed, claimed_at, held_since)
+        values (gen_random_uuid(), p_worker, v_marked.codes, v_marked.places, cardinality(v_marked.codes), v_now, v_now)
         returning b.batch_id, b.rows_claimed, v_last, v_codes[cardinality(v_codes)];
 end;
 $$;

@@ -20,10 +20,10 @@ begin
     if v_batch.state = 'CLAIMED' then
         perform reaper.commit_durably();
         begin
-            select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now, true);
+            select * into v_released from reaper.release_or_block(v_batch.short_codes, v_batch.places, v_now, true);
         exception when lock_not_available then
             -- Somebody holds a content row for long: everything else goes, and the pastes of that one are given back.
-            select * into v_released from reaper.release_or_block(v_batch.short_codes, v_now, false);
+            select * into v_released from reaper.release_or_block(v_batch.short_codes, v_batch.places, v_now, false);
         end;
         select * into v_objects
           from reaper.release_objects(v_released.object_hashes, v_released.object_keys, v_released.object_sizes, v_now);
@@ -31,6 +31,7 @@ begin
         update reaper.batches b
            set state           = 'RELEASED',
                short_codes     = v_released.deleted_codes,
+               places          = null,
                object_hashes   = v_objects.object_hashes,
                object_backends = v_objects.object_backends,
                object_keys     = v_objects.object_keys,

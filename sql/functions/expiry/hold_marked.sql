@@ -23,12 +23,12 @@ declare
 begin
     select array_agg(h.short_code), array_agg(h.ctid), array_agg(h.content_hash)
       into codes, places, v_hashes
-      from (select p.short_code, p.ctid, p.content_hash
-              from unnest(p_codes, p_places) as s (short_code, place)
-              join public.pastes p on p.ctid = s.place
-             where p.short_code = s.short_code and p.deletion_status = 'DELETION_IN_PROGRESS'
-               for update of p skip locked) as h;
-    if exists (select unnest(v_hashes) except select unnest(p_hashes)) then
+      from unnest(p_codes, p_places) as s (short_code, place)
+     cross join lateral (select p.short_code, p.ctid, p.content_hash
+                           from public.pastes p
+                          where p.ctid = s.place and p.short_code = s.short_code and p.deletion_status = 'DELETION_IN_PROGRESS'
+                            for update skip locked) as h;
+    if v_hashes <> p_hashes and exists (select unnest(v_hashes) except select unnest(p_hashes)) then
         select array_agg(h.short_code), array_agg(h.place)
           into codes, places
           from unnest(codes, places, v_hashes) as h (short_code, place, content_hash)

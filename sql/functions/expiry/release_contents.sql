@@ -31,14 +31,16 @@ begin
         select c.content_hash,
                c.place,
                r.expected,
-               (select count(*)
-                  from (select from public.pastes p
-                         where p.content_hash = c.content_hash
-                         limit case when r.expected > 0 then 1 end) as named) as found
+               -- One paste tells that the content lives; only where the count is wrong are they all counted.
+               case when n.named is null then 0
+                    when r.expected > 0 then 1
+                    else (select count(*) from public.pastes p where p.content_hash = c.content_hash)
+               end as found
           from spent s
           join unnest(p_hashes, p_places, p_ref_counts) as c (content_hash, place, ref_count) on c.content_hash = s.content_hash
          -- An adopted table may allow null: nothing was counted yet.
          cross join lateral (select coalesce(c.ref_count, 0) - s.refs as expected) as r
+          left join lateral (select true as named from public.pastes p where p.content_hash = c.content_hash limit 1) as n on true
     ), noted as (
         insert into reaper.drift (content_hash, expected, found, action, noticed_at)
         select n.content_hash, n.expected, n.found,

@@ -2,9 +2,12 @@
 --
 -- Order of locks: content rows first, in hash order, then paste rows without waiting. Whoever writes about one content at a
 -- time, in whatever order, can never form a cycle with this: the only wait happens before any paste row is held.
--- A row that is locked stays where it is: it is found by its key once, and after that by its place on disk.
+-- Rows are looked for where the claim left them, which costs no index. One that was changed since lies elsewhere: where any is
+-- missing, all are found by their keys. The code tells whether a place still holds that row. (OFFSET 0 keeps the planner from
+-- turning that around: in a small table it would go through all rows, and compare each with every place.)
 create or replace function reaper.release_rows(
     in  p_codes        text[],
+    in  p_places       tid[],
     in  p_now          timestamptz,
     in  p_wait         boolean,
     out deleted_codes  text[],
@@ -35,8 +38,15 @@ begin
 
     select array_agg(p.short_code) as codes, array_agg(p.ctid) as places, array_agg(p.content_hash) as hashes
       into v_seen
-      from public.pastes p
-     where p.short_code = any (p_codes);
+      from unnest(p_codes, p_places) as s (short_code, place)
+     cross join lateral (select h.ctid, h.short_code, h.content_hash from public.pastes h where h.ctid = s.place offset 0) as p
+     where p.short_code = s.short_code;
+    if cardinality(v_seen.codes) is distinct from cardinality(p_codes) then
+        select array_agg(p.short_code) as codes, array_agg(p.ctid) as places, array_agg(p.content_hash) as hashes
+          into v_seen
+          from public.pastes p
+         where p.short_code = any (p_codes);
+    end if;
     select * into v_contents from reaper.lock_contents(v_seen.hashes, p_wait);
     -- After a wait, content that is not held does not exist: a paste that lost it, in a restore for example, goes all the same.
     select * into v_held
@@ -72,6 +82,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper.release_rows(text[], timestamptz, boolean) is
+comment on function reaper.release_rows(text[], tid[], timestamptz, boolean) is
     'Internal to drop_references: deletes due rows, subtracts references, deletes content that nobody names; says what became of each row.';
-revoke all on function reaper.release_rows(text[], timestamptz, boolean) from public;
+revoke all on function reaper.release_rows(text[], tid[], timestamptz, boolean) from public;

@@ -12,6 +12,18 @@ create or replace function reaper.settle_objects(
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
+    if p_failed = '[]' then
+        with freed as (
+            select o.backend, sum(o.size_bytes) as bytes
+              from unnest(p_batch.object_backends, p_batch.object_sizes) as o (backend, size_bytes)
+             group by o.backend
+        ), booked as (
+            insert into reaper.byte_deltas (backend, orphan_bytes) select f.backend, - f.bytes from freed f where f.bytes <> 0
+        )
+        select 0, least(coalesce(sum(f.bytes), 0), 9223372036854775807) into objects_failed, bytes_freed from freed f;
+        return;
+    end if;
+
     with settled as materialized (
         select o.content_hash, o.backend, o.object_key, o.size_bytes, f.error, f.permanent,
                p_failed is null or f.object_key is not null as failed,

@@ -14,7 +14,7 @@ begin
         delete from reaper.batches b where b.batch_id = p_batch_id;
     else
         update reaper.batches b
-           set batch_id = gen_random_uuid(), worker = null, short_codes = v_returned.busy_codes
+           set batch_id = gen_random_uuid(), worker = null, short_codes = v_returned.busy_codes, places = null
          where b.batch_id = p_batch_id;
     end if;
     return v_returned.returned;

@@ -1,0 +1,2 @@
+alter table reaper.batches
+    drop column places;
