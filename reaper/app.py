@@ -20,7 +20,7 @@ from reaper.breaker import Breaker
 from reaper.circuits import Circuits, GuardedStore
 from reaper.config import Settings
 from reaper.crew import Crew, Lanes, Options
-from reaper.effects import At, SideEffects, nowhere
+from reaper.effects import SideEffects
 from reaper.errors import ConfigError, Unreachable
 from reaper.expiry import Allowance, Holdings, Lane, run_lanes
 from reaper.health import HealthServer, Vitals
@@ -57,7 +57,6 @@ class App:
     worker: str = field(default_factory=worker_name)
     stop: threading.Event = field(default_factory=threading.Event)
     holdings: Holdings = field(default_factory=Holdings)
-    at: At = nowhere
     _open: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -199,7 +198,7 @@ class App:
     @cached_property
     def effects(self) -> SideEffects:
         """What is done outside PostgreSQL."""
-        return SideEffects(self.stores, self.cache, self.telemetry, self.at)
+        return SideEffects(self.stores, self.cache, self.telemetry)
 
     def lane(self, session: Session, stop: Stop, allowance: Allowance | None = None) -> Lane:
         """One thread's way through the backlog."""
@@ -213,7 +212,6 @@ class App:
             stop=stop,
             batch_size=self.settings.batch_size,
             allowance=allowance or Allowance(None),
-            at=self.at,
         )
 
     def drain(self, workers: int = 1, max_batches: int | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reaper.model import Failed, ObjectRef
@@ -10,12 +10,6 @@ from reaper.parallel import for_each
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Failures, code_failures, object_failures
 from reaper.telemetry import Telemetry
-
-At = Callable[[str], None]
-
-
-def nowhere(_: str) -> None:
-    """Told where a lane is, do nothing; tests stop or kill a process there."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +19,19 @@ class SideEffects:
     stores: Mapping[str, ObjectStore]
     cache: Cache
     telemetry: Telemetry
-    at: At = nowhere
 
     def run(self, codes: Sequence[str], objects: Sequence[ObjectRef]) -> Failures:
         """Drop cache entries and delete objects; returns what is not known to be gone."""
         with self.telemetry.step("cache"):
             stale = self.cache.forget(codes) if codes else {}
-        self.at("cache.after")
         with self.telemetry.step("objects"):
             left = self._delete(objects)
-        self.at("objects.after")
         return code_failures(stale) + object_failures(objects, left)
 
     def drop(self, codes: Sequence[str]) -> Failures:
         """Drop owed cache entries for good: there are pastes among them that somebody deleted early."""
         with self.telemetry.step("cache"):
             stale = self.cache.drop(codes)
-        self.at("cache.after")
         return code_failures(stale)
 
     def _delete(self, objects: Sequence[ObjectRef]) -> dict[tuple[str, str], Failed]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from reaper.cleanup import Cleanup
-from reaper.effects import At, SideEffects, nowhere
+from reaper.effects import SideEffects
 from reaper.errors import ClaimLost, DatabaseError
 from reaper.model import START, Batch, Claim, Cursor
 from reaper.ports import ClaimLock
@@ -86,7 +86,6 @@ class Lane:
     stop: Stop
     batch_size: int = 1000
     allowance: Allowance = field(default_factory=lambda: Allowance(None))
-    at: At = nowhere
     # May wait, since no transaction is open then; False ends the drain.
     gate: Callable[[Stop], bool] = always
 
@@ -115,7 +114,6 @@ class Lane:
             if batch is None:
                 break
             self.holdings.add(batch.batch_id)
-            self.at("adopt.after")
             self._settle(batch)
             adopted += 1
         return adopted
@@ -160,7 +158,6 @@ class Lane:
             claim = self.session.call(lambda q: q.claim_expired(self.batch_size, self.worker, cursor))
         if claim is not None:
             self.holdings.add(claim.batch_id)
-            self.at("claim.after")
         return claim
 
     def _is_drained(self, cursor: Cursor, released: bool) -> bool:
@@ -172,7 +169,7 @@ class Lane:
     def _drop(self, claim: Claim) -> Batch | None:
         try:
             with self.telemetry.step("drop"):
-                batch = self.session.call(lambda q: q.drop_references(claim.batch_id))
+                return self.session.call(lambda q: q.drop_references(claim.batch_id))
         except ClaimLost:
             self._lost(claim.batch_id)
             return None
@@ -181,8 +178,6 @@ class Lane:
                 raise
             self._give_back(claim.batch_id, error)
             return None
-        self.at("drop.after")
-        return batch
 
     def _give_back(self, batch_id: UUID, error: DatabaseError) -> None:
         self.telemetry.given_back(batch_id, error)
@@ -192,7 +187,6 @@ class Lane:
 
     def _settle(self, batch: Batch) -> None:
         failures = self.effects.run(batch.short_codes, batch.objects)
-        self.at("finish.before")
         try:
             with self.telemetry.step("finish"):
                 figures = self.session.call(lambda q: q.finish_batch(batch.batch_id, failures))

@@ -107,6 +107,13 @@ class Log:
             self.pastes[code] = Known(data)
         self.unsure.add(code)
 
+    def forget_the_dead(self, now: datetime) -> None:
+        """Those whose time is over have been judged by now, and need not be looked at again and again."""
+        kept = {code for code, known in self.pastes.items() if known.until is None or known.until > now}
+        self.pastes = {code: self.pastes[code] for code in kept}
+        self.unsure &= kept
+        self.over &= kept
+
     def read(self, code: str, data: bytes | None, when: datetime) -> None:
         """What a reader got at this time of the database; None was told that there is no such paste."""
         known = self.pastes.get(code)

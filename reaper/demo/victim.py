@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from typing import Any
 
-from reaper import config
+from reaper import config, points
 from reaper.app import App
 
 BATCHES_BEFORE = 2
@@ -20,17 +22,21 @@ class Assassin:
     def __init__(self) -> None:
         self._released = 0
 
-    def __call__(self, point: str) -> None:
-        """Called at every step of the way."""
-        if point == "drop.after":
+    def __call__(self, point: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Called instead of every call to the outside."""
+        answer = call(*arguments)
+        if point == "drop_references":
             self._released += 1
             if self._released > BATCHES_BEFORE:
                 os.kill(os.getpid(), signal.SIGKILL)
+        return answer
 
 
 def main() -> None:
     """Drain until killed."""
-    App(config.load_all("database_url", "s3_bucket"), at=Assassin()).drain(workers=1)
+    app = App(config.load_all("database_url", "s3_bucket"))
+    points.surround(app, Assassin())
+    app.drain(workers=1)
 
 
 if __name__ == "__main__":

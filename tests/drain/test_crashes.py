@@ -8,7 +8,13 @@ import pytest
 
 from tests.drain.world import World, continued, ended, stopped
 
-POINTS = ["claim.after", "drop.after", "cache.after", "objects.after", "finish.before"]
+POINTS = [
+    "after claim_expired",
+    "after drop_references",
+    "after cache.forget",
+    "after objects.delete",
+    "before finish_batch",
+]
 DUE = 1_000
 
 
@@ -52,7 +58,7 @@ def test_a_signal_stops_a_drain_between_batches_and_leaves_nothing_in_flight(
     world: World, populate: Callable[..., None], number: signal.Signals
 ) -> None:
     populate(due=3_000, live=0, contents=3_000)
-    drain = world.doomed("never", "never", batch_size=10)
+    drain = world.apart(batch_size=10)
     while world.value("select count(*) from reaper.runs") == 0:
         assert drain.exitcode is None
     assert drain.pid is not None

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import psycopg
@@ -17,6 +18,7 @@ from moto.s3.models import s3_backends
 
 from reaper import config
 from reaper.app import App
+from tests.doom import Doom
 from tests.drain import doomed
 
 ACCOUNT = "123456789012"
@@ -25,8 +27,18 @@ DEADLINE = 60
 LOGIN = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 
 # Workers are forked from a clean process that has imported everything: a fresh interpreter takes seconds.
+# Also pytest, since a forked process looks at the main program.
 forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload([doomed.__name__])
+_preloaded = ["pytest"]
+
+
+def preload(*modules: ModuleType) -> None:
+    """Let that process import these; it starts with the first worker, when all tests have been collected."""
+    _preloaded.extend(module.__name__ for module in modules)
+    forks.set_forkserver_preload(_preloaded)
+
+
+preload(doomed)
 
 
 @dataclass
@@ -74,10 +86,17 @@ class World:
             self.advance_clock("61 seconds")
             self.watchdog()
 
-    def doomed(self, point: str, how: str = "kill", nth: int = 1, batch_size: int = 100) -> ForkServerProcess:
-        """A drain in a process of its own that kills or stops itself at the nth time it reaches a point."""
+    def doomed(self, where: str, how: str = "kill", nth: int = 1, batch_size: int = 100) -> ForkServerProcess:
+        """A drain in a process of its own that kills or stops itself, "after claim_expired" for example."""
+        return self._forked(batch_size, Doom.of(where, how, nth))
+
+    def apart(self, batch_size: int = 100) -> ForkServerProcess:
+        """A drain in a process of its own."""
+        return self._forked(batch_size)
+
+    def _forked(self, batch_size: int, *dooms: Doom) -> ForkServerProcess:
         variables = {**self.variables, "REAPER_BATCH_SIZE": str(batch_size)}
-        process = forks.Process(target=doomed.main, args=(variables, point, how, nth))
+        process = forks.Process(target=doomed.main, args=(variables, *dooms))
         process.start()
         return process
 

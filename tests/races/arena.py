@@ -18,8 +18,7 @@ from typing import Any
 import psycopg
 
 from reaper.app import App
-from tests.drain import doomed
-from tests.drain.world import DEADLINE, forks
+from tests.drain.world import DEADLINE, forks, preload
 from tests.races import hands
 from tests.races.folder import Folder
 from tests.store.shop import Shop
@@ -39,7 +38,7 @@ SILENT = f"update reaper.workers set beat_at = beat_at - interval '1 hour' where
 
 Connection = psycopg.Connection[Any]
 
-forks.set_forkserver_preload([doomed.__name__, hands.__name__])
+preload(hands)
 
 
 @dataclass

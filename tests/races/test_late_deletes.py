@@ -38,7 +38,7 @@ def read(store: Store, code: str) -> bytes | None:
 
 
 @pytest.mark.parametrize("meanwhile", [nothing, taken_over])
-@pytest.mark.parametrize("point", ["claim.after", "drop.after", "cache.after"])
+@pytest.mark.parametrize("point", ["after claim_expired", "after drop_references", "after cache.forget"])
 def test_a_worker_that_stops_before_its_deletion_deletes_nothing_that_was_created_since(
     arena: Arena, point: str, meanwhile: Step
 ) -> None:
@@ -60,7 +60,7 @@ def test_a_worker_that_stops_before_its_deletion_deletes_nothing_that_was_create
         assert store.get(first.short_code) is None
         assert len(arena.keys()) == 1
         # One that was created before the release keeps the object; one that came after it has another.
-        assert (arena.keys() == old_key) == (point == "claim.after")
+        assert (arena.keys() == old_key) == (point == "after claim_expired")
         arena.settle()
         assert read(store, again.short_code) == DATA
 
@@ -69,7 +69,7 @@ def test_content_that_is_created_before_the_release_keeps_its_object(arena: Aren
     with arena.opened() as (store, backends):
         store.put(DATA, timedelta(seconds=1))
         arena.advance_clock("2 seconds")
-        worker = arena.doomed("claim.after", "stop")
+        worker = arena.doomed("after claim_expired", "stop")
         stopped(worker)
         again = store.put(DATA, DAY)
         continued(worker)
@@ -85,7 +85,7 @@ def test_a_deletion_that_arrives_at_last_after_ten_lives_of_the_content_hits_non
     with arena.opened() as (store, _):
         store.put(DATA, timedelta(seconds=1))
         arena.advance_clock("2 seconds")
-        worker = arena.doomed("cache.after", "stop")
+        worker = arena.doomed("after cache.forget", "stop")
         stopped(worker)
         keys = set()
         for _ in range(10):

@@ -15,14 +15,13 @@ import psycopg
 from reaper.crew import Crew, Options
 from reaper.service import Service
 from reaper.services import ALL
-from tests.drain import doomed
-from tests.drain.world import World, forks
+from tests.drain.world import World, forks, preload
 from tests.services import creator, hand
 
 # Long: on a busy machine everything takes its time, and what happens ends the wait.
 DEADLINE = 110
 
-forks.set_forkserver_preload([creator.__name__, doomed.__name__, hand.__name__])
+preload(creator, hand)
 
 
 @dataclass

@@ -1,0 +1,96 @@
+"""Dooms: what happens to a process at one of its points (reaper/points.py) that does not happen to others."""
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from reaper.errors import DatabaseError, Unreachable
+from reaper.model import CacheRead, Failed
+from reaper.queries import Queries
+
+SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
+# It is over before or after the call; the call is made and not answered; or it is refused: locks are held.
+MOMENTS = ("before", "after", "lost", "busy")
+# How a port says that it got no answer, where it does not raise.
+UNANSWERED: dict[str, Callable[..., Any]] = {
+    "objects.delete": lambda keys: dict.fromkeys(keys, Failed("no answer", outage=True)),
+    "cache.forget": lambda codes: dict.fromkeys(codes, "no answer"),
+    "cache.drop": lambda codes: dict.fromkeys(codes, "no answer"),
+    "pastes.read": lambda _: CacheRead(None, None),
+    "pastes.fill": lambda *_: False,
+    "pastes.drop": lambda _: False,
+    "lock.acquire": lambda: False,
+    "lock.release": lambda *_: None,
+}
+
+
+@dataclass(frozen=True)
+class Doom:
+    """At the nth time that the point is passed, and as many times from then on."""
+
+    moment: str
+    point: str
+    how: str = "kill"
+    nth: int = 1
+    times: int = 1
+
+    @classmethod
+    def of(cls, where: str, how: str = "kill", nth: int = 1) -> Self:
+        """For example "after claim_expired"."""
+        moment, point = where.split()
+        return cls(moment, point, how, nth)
+
+    def strikes(self, time: int) -> bool:
+        """Whether it is at this passing of its point."""
+        return self.nth <= time < self.nth + self.times
+
+    def __str__(self) -> str:
+        again = f" no. {self.nth}" if self.nth > 1 else ""
+        return f"{self.moment} {self.point}{again}"
+
+
+@dataclass
+class Fate:
+    """Put around all points of a process: its dooms, and how often it passed which point."""
+
+    dooms: tuple[Doom, ...] = ()
+    passed: Counter[str] = field(default_factory=Counter)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _unheard: list[Callable[..., Any]] = field(default_factory=list)
+
+    def __call__(self, point: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        with self._guard:
+            self.passed[point] += 1
+            time = self.passed[point]
+        doom = next((d for d in self.dooms if d.point == point and d.strikes(time)), None)
+        return self._befallen(doom, call, arguments) if doom else call(*arguments)
+
+    def _befallen(self, doom: Doom, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        if doom.moment == "busy":
+            raise DatabaseError("lock timeout", None, "55P03")
+        if doom.moment == "before":
+            _over(SIGNALS[doom.how])
+        answer = call(*arguments)
+        if doom.moment == "after":
+            _over(SIGNALS[doom.how])
+        return self._lost(doom.point, call, arguments) if doom.moment == "lost" else answer
+
+    def _lost(self, point: str, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        if point in UNANSWERED:
+            # Kept: a lock whose holder is forgotten would be given back.
+            self._unheard.append(call)
+            return UNANSWERED[point](*arguments)
+        if arguments and isinstance(arguments[0], Queries):
+            arguments[0]._connection.close()
+        raise Unreachable("no answer")
+
+
+def _over(number: signal.Signals) -> None:
+    os.kill(os.getpid(), number)
+    # Another thread may take the signal, and this one would go on for a moment.
+    time.sleep(0.1)
