@@ -67,8 +67,8 @@ def compare_code(connection: Connection, files: Iterable[CodeFile]) -> Differenc
     wanted = [file for file in files if file.named.kind in ("functions", "views")]
     with translated(), connection.transaction(force_rollback=True):
         connection.execute("set local check_function_bodies = off")
-        for file in wanted:
-            connection.execute(_as_temporary(file.text).encode())
+        # All at once: this is run from afar too, and two hundred round trips would be felt.
+        connection.execute("\n".join(_as_temporary(file.text) for file in wanted).encode())
         ours, loaded = _written_out(connection)
     names = {(file.named.kind, file.named.name) for file in wanted}
     return Differences(

@@ -223,7 +223,7 @@ class Reports:
         """What PostgreSQL says about tables, settings and rights."""
         return [
             diagnosis
-            for topic in ("tables", "settings", "rights")
+            for topic in ("tables", "own_tables", "settings", "rights")
             for diagnosis in self._rows(Diagnosis, f"select * from reaper.diagnose_{topic}()")
         ]
 

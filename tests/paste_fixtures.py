@@ -221,6 +221,7 @@ def owe(db: Connection, object_key: str, table: str = "cleanup_queue", **more: A
         row |= {"queue_id": value(db, NEXT_QUEUE_ID), "attempts": 1, "last_error": "x", "buried_at": now}
     row |= more
     places = ", ".join(f"%({name})s" for name in row)
+    db.execute("select reaper.register_backend(%s)", [row["backend"]])
     db.execute(OWE.format(table=table, columns=", ".join(row), values=places), row)
 
 

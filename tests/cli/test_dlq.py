@@ -9,7 +9,7 @@ from psycopg.conninfo import make_conninfo
 
 from tests.cli.conftest import Run
 from tests.paste_fixtures import Connection, Worker, column, record, value
-from tests.sql.owed import bury, lease, orphans, settle
+from tests.sql.owed import bury, lease, name, orphans, settle
 
 
 @pytest.fixture
@@ -73,10 +73,10 @@ def test_they_are_filtered_by_backend_and_cause(operate: Run) -> None:
 
 @pytest.mark.usefixtures("letters")
 def test_one_is_told_with_all_that_is_known_and_what_to_do(operate: Run, db: Connection) -> None:
-    wanted = number(db, "locked000001")
+    wanted = number(db, key := name(db, "locked000001"))
     done = operate("dlq", "show", wanted)
     assert done.code == 0
-    for part in ("b1/locked000001", "10 bytes", "hash 1", "ObjectLocked: [until] 2031"):
+    for part in (f"b1/{key}", "10 bytes", "hash 1", "ObjectLocked: [until] 2031"):
         assert part in done.out
     assert f"reaper dlq retry --id {wanted}" in done.out
     assert "retired" not in done.out

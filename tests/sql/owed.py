@@ -9,8 +9,8 @@ from tests.paste_fixtures import Connection, Worker, value
 QUEUE = """
 with queued as (
     insert into reaper.cleanup_queue
-           (backend, object_key, content_hash, size_bytes, queued_at, next_attempt, passes_left)
-    select %(backend)s, %(key)s || lpad(i::text, 6, '0'), 'hash ' || i, %(size)s,
+           (backend, object_key, size_bytes, queued_at, next_attempt, passes_left)
+    select %(backend)s, %(key)s || lpad(i::text, 6, '0'), %(size)s,
            reaper.clock(), reaper.clock() + %(due)s::interval, %(passes)s
       from generate_series(1, %(count)s) as i
     returning object_key, size_bytes
@@ -27,6 +27,11 @@ select coalesce(sum(o.size_bytes), 0)
         union all
         select backend, size_bytes from reaper.cleanup_dlq) as o
  where %s in (o.backend, 'all')
+"""
+# A name that nobody can use again, of a content that is known.
+NAMED = """
+update reaper.cleanup_dlq set content_hash = 'hash 1', object_key = 'ha/hash 1/' || repeat('0', 32)
+ where object_key = %s
 """
 OPEN = """
 insert into reaper.circuits (backend, state, changed_at, retry_at, last_error)
@@ -89,6 +94,12 @@ def orphans(db: Connection, backend: str = "all") -> int:
     said = int(value(db, ORPHANS, backend))
     assert said == int(value(db, OWED, backend)), "the account is wrong"
     return said
+
+
+def name(db: Connection, object_key: str) -> str:
+    """Make a dead letter one of content "hash 1", under a random key; the key."""
+    db.execute(NAMED, [object_key])
+    return "ha/hash 1/" + "0" * 32
 
 
 def bury(

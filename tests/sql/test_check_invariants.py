@@ -23,7 +23,7 @@ COPY = (
 UPLOAD = (
     "insert into reaper.put_intents (intent_id, short_code, content_hash, size_bytes, backend, object_key,"
     " upload_required, reserved, begun_at, next_attempt)"
-    " values (gen_random_uuid(), 'b', 'same', 10, '{backend}', 'key of same', true, false, now(), now())"
+    " values (gen_random_uuid(), 'b', 'same', 10, '{backend}', 'key of same', false, false, now(), now())"
 )
 NO_FOREIGN_KEY = "alter table pastes drop constraint pastes_content_hash_fkey; "
 WRONGS = {
@@ -44,6 +44,18 @@ WRONGS = {
     "an upload has its name to itself": UPLOAD.format(backend="default"),
     "the accounts equal the rows": "insert into reaper.byte_deltas (backend, used_bytes) values ('east', 1)",
     "a retired name is owed a deletion": "insert into reaper.retired_keys values ('gone', now())",
+    "a name that may come back is retired": (
+        "insert into reaper.cleanup_queue (backend, object_key, content_hash, queued_at, next_attempt)"
+        " values ('default', 'gone', 'gone', now(), now())"
+    ),
+    "every backend is known": QUEUED.replace("default", "nowhere"),
+    "an upload has room reserved": UPLOAD.format(backend="default")
+    .replace("false, false", "true, false")
+    .replace("key of same", "k"),
+    "what waits comes due": (
+        "insert into reaper.invalidations (short_code, queued_at, next_attempt)"
+        " values ('a', now(), 'infinity')"
+    ),
 }
 
 
@@ -95,6 +107,7 @@ def test_a_live_copy_that_is_to_be_deleted_is_found_on_its_backend(db, copy, pas
     paste("a", expires="1 day")
     copy("same", "east")
     owe(db, "key of same", backend="west")
+    db.execute("select reaper.register_backend('north')")
     db.execute(UPLOAD.format(backend="north"))
     assert findings(db) == [], "the same name on other backends is another object"
     owe(db, "key of same", backend="east")

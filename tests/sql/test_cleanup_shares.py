@@ -3,6 +3,8 @@
 import threading
 from collections import Counter
 
+import pytest
+
 from tests.paste_fixtures import value
 from tests.sql.owed import failures, lease, open_circuit, queue, register, settle, shares
 
@@ -58,6 +60,7 @@ def test_one_backend_may_be_asked_for_by_name(db, me):
     assert lease(me, 100, "b1") == (None, [])
 
 
+@pytest.mark.broken_on_purpose
 def test_a_backend_that_nobody_knows_is_tried_only_when_it_is_named(db, me):
     queue(db, "gone", 3)
     db.execute("delete from reaper.backend_list where name = 'gone'")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.paste_fixtures import column, record, refused, value
 from tests.sql.explained import pages, scans, watched
-from tests.sql.owed import bury, failures, lease, orphans, queue, settle
+from tests.sql.owed import bury, failures, lease, name, orphans, queue, settle
 
 GROUPS = "select backend, cause, objects, bytes, retired_names from reaper.count_dlq({})"
 
@@ -61,7 +61,8 @@ def test_they_are_counted_by_backend_and_cause_with_their_bytes(db):
 
 @pytest.mark.usefixtures("letters")
 def test_the_view_names_the_cause(db):
-    row = record(db, "select * from reaper.dlq where object_key = 'locked000001'")
+    key = name(db, "locked000001")
+    row = record(db, f"select * from reaper.dlq where object_key = '{key}'")
     assert (row.cause, row.last_error) == ("ObjectLocked", "ObjectLocked: until 2031")
     assert (row.name_retired, row.content_hash) == (False, "hash 1")
 

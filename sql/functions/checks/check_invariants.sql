@@ -10,6 +10,8 @@ as $$
     union all
     select * from reaper.check_objects()
     union all
+    select * from reaper.check_queues()
+    union all
     select * from reaper.check_accounts();
 $$;
 comment on function reaper.check_invariants() is

@@ -19,6 +19,19 @@ as $$
           from pg_namespace n
          cross join lateral aclexplode(n.nspacl) as g
          where n.nspname = 'reaper'
+    ), data_rights as (
+        select r.object, r.grantee, r.privilege_type
+          from rights r
+         where r.holds_data and r.grantee not in (0, r.owner) and not (r.object = 'settings' and r.privilege_type = 'SELECT')
+        union all
+        -- Of single columns only what operators may tune is open; whoever could set the clock could let live pastes expire.
+        select format('%s.%s', c.oid::regclass, a.attname), g.grantee, g.privilege_type
+          from pg_class c
+          join pg_attribute a on a.attrelid = c.oid
+         cross join lateral aclexplode(a.attacl) as g
+         where c.relnamespace = 'reaper'::regnamespace
+           and not (c.relname = 'settings' and g.privilege_type = 'UPDATE' and g.grantee = 'reaper_ops'::regrole
+                    and a.attname not in ('only_row', 'clock_may_move', 'clock_offset'))
     ), foreign_owned as (
         select r.object from rights r where r.owner <> (select o.oid from pg_roles o where o.rolname = 'reaper_owner') group by r.object
     ), needed as (
@@ -34,10 +47,10 @@ as $$
      where r.grantee = 0
     union all
     select 'tables are closed', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce(string_agg(format('%s has %s on %s', r.grantee::regrole, r.privilege_type, r.object), ', '), 'nobody but the owner writes them'),
+           coalesce(string_agg(format('%s has %s on %s', case d.grantee when 0 then 'PUBLIC' else d.grantee::regrole::text end,
+                                      d.privilege_type, d.object), ', '), 'nobody but the owner writes them'),
            'Run: revoke all on … from …; the functions are the way.'
-      from rights r
-     where r.holds_data and r.grantee not in (0, r.owner) and not (r.object = 'settings' and r.privilege_type = 'SELECT')
+      from data_rights d
     union all
     select 'the owner', case when o.rolsuper or o.rolcanlogin then 'fail' else 'ok' end,
            case when o.rolsuper then 'reaper_owner is a superuser: so is every definer function'

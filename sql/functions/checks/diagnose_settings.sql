@@ -20,12 +20,17 @@ as $$
                 else 'A drop turns it on for itself; what your application commits may be lost in a crash.' end
       from (values (current_setting('synchronous_commit'), current_setting('fsync'))) as v (sync, fsync)
     union all
+    select 'triggers fire', case when v.setting = 'replica' then 'fail' else 'ok' end,
+           format('session_replication_role is %s', v.setting),
+           'No foreign key is enforced in such a session. Run: alter database … reset session_replication_role, or alter role … reset …'
+      from (values (current_setting('session_replication_role'))) as v (setting)
+    union all
     select 'connections', case when v.used > v.allowed * 0.8 then 'warn' else 'ok' end,
            format('%s of %s in use', v.used, v.allowed), 'Raise max_connections, or run fewer lanes.'
       from (select (select coalesce(sum(d.numbackends), 0) from pg_stat_database d) as used,
                    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as allowed) as v;
 $$;
 comment on function reaper.diagnose_settings() is
-    'Checks the clock, isolation, durability and connections of the server: ok, warn or fail, with what to do.';
+    'Checks the clock, isolation, durability, triggers and connections of the server: ok, warn or fail, with what to do.';
 revoke all on function reaper.diagnose_settings() from public;
 grant execute on function reaper.diagnose_settings() to reaper_worker, reaper_ops, reaper_ro;

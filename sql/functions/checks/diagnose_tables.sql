@@ -17,12 +17,15 @@ as $$
         values ('pastes', 'expires_at', false, 'every claim would read the whole table'),
                ('pastes', 'content_hash', false, 'every drop would read the whole table'),
                ('content', 'object_key', true, 'one object could be deleted under two contents')
-    ), rules (name, present, valid, fix) as (
-        select 'pastes refer to content', count(*) > 0, bool_or(c.convalidated), 'A live paste could lose its content. Run: reaper migrate'
+    ), rules (name, present, valid, works, fix) as (
+        select 'pastes refer to content', count(*) > 0, bool_or(c.convalidated),
+               -- A foreign key is four triggers, and somebody who loaded data may have left them switched off.
+               bool_and(not exists (select from pg_trigger t where t.tgconstraint = c.oid and t.tgenabled not in ('O', 'A'))),
+               'A live paste could lose its content. Run: reaper migrate; if it is switched off: alter table … enable trigger all, on both tables'
           from pg_constraint c
          where c.conrelid = 'public.pastes'::regclass and c.confrelid = 'public.content'::regclass and c.contype = 'f'
         union all
-        select 'the status is one of three', count(*) > 0, bool_or(c.convalidated), 'Run: reaper migrate'
+        select 'the status is one of three', count(*) > 0, bool_or(c.convalidated), true, 'Run: reaper migrate'
           from pg_constraint c
          where c.conrelid = 'public.pastes'::regclass and c.contype = 'c'
            and pg_get_constraintdef(c.oid) like '%deletion_status%DELETION_IN_PROGRESS%'
@@ -57,16 +60,18 @@ as $$
       from indexes i
      where i.indrelid = 'public.pastes'::regclass and i.definition ~ 'deletion_(status|initiated_at)'
     union all
-    select r.name, case when r.present and r.valid then 'ok' else 'fail' end,
-           case when not r.present then 'there is no such constraint' when r.valid then 'validated' else 'not validated' end, r.fix
+    select r.name, case when r.present and r.valid and r.works then 'ok' else 'fail' end,
+           case when not r.present then 'there is no such constraint' when not r.valid then 'not validated'
+                when not r.works then 'switched off: its triggers are disabled' else 'validated' end, r.fix
       from rules r
     union all
     select 'retired names are guarded', case when count(*) = 1 then 'ok' else 'fail' end,
-           case when count(*) = 1 then 'by a trigger on content' else 'the trigger reaper_retired_key on content is missing or disabled' end,
+           case when count(*) = 1 then 'by a trigger on content' else 'the trigger reaper_retired_key on content is missing, disabled or another' end,
            'A new paste could lose its bytes. Run: alter table public.content enable trigger reaper_retired_key, or reaper migrate'
       from pg_trigger t
      where t.tgrelid = 'public.content'::regclass and t.tgname = 'reaper_retired_key' and t.tgenabled in ('O', 'A')
        and t.tgfoid = 'reaper.refuse_retired_key()'::regprocedure
+       and t.tgtype = 21  -- for each row, after insert or update
     union all
     select 'autovacuum', case when count(*) = 0 and current_setting('autovacuum')::boolean then 'ok' else 'warn' end,
            case when not current_setting('autovacuum')::boolean then 'off in the whole server'

@@ -8,7 +8,7 @@ as $$
     select o.backend, o.object_key
       from unnest(p_hashes, p_backends, p_keys) as o (content_hash, backend, object_key)
      where not (starts_with(o.object_key, left(o.content_hash, 2) || '/' || o.content_hash || '/')
-                and length(o.object_key) >= length(o.content_hash) + 36);
+                and length(o.object_key) >= length(left(o.content_hash, 2) || o.content_hash) + 34);
 $$;
 comment on function reaper.reusable_names(text[], text[], text[]) is
     'Internal: the objects whose key is not of the form <hash[:2]>/<hash>/<32 random digits>.';

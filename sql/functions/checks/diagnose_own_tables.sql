@@ -1,0 +1,43 @@
+-- diagnose_own_tables: is anything missing of what the migrations made in schema reaper? One row per check.
+create or replace function reaper.diagnose_own_tables()
+    returns table (name text, verdict text, detail text, fix text)
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    with wanted (tab, index) as (
+        values ('byte_deltas', 'byte_deltas_backend'), ('cleanup_dlq', 'cleanup_dlq_cause'), ('cleanup_dlq', 'cleanup_dlq_object_key'),
+               ('cleanup_queue', 'cleanup_queue_due_by_backend'), ('cleanup_queue', 'cleanup_queue_lease'),
+               ('cleanup_queue', 'cleanup_queue_object_key'), ('invalidations', 'invalidations_due'), ('job_errors', 'job_errors_job'),
+               ('object_locations', 'object_locations_object_key'), ('put_intents', 'put_intents_due'),
+               ('put_intents', 'put_intents_object_key'), ('runs', 'runs_finished'), ('runs', 'runs_with_codes'),
+               ('services', 'services_service_key_key')
+    ), lost as (
+        select w.index
+          from wanted w
+         where not exists (select from pg_index i where i.indexrelid = to_regclass('reaper.' || w.index) and i.indrelid = to_regclass('reaper.' || w.tab))
+        union all
+        select 'primary key of ' || c.relname
+          from pg_class c
+         where c.relnamespace = 'reaper'::regnamespace and c.relkind = 'r'
+           and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)
+    ), emptied as (
+        select 'settings' as tab where not exists (select from reaper.settings)
+        union all
+        select 'stray_scan' where not exists (select from reaper.stray_scan)
+        union all
+        select 'unreferenced_scan' where not exists (select from reaper.unreferenced_scan)
+    )
+    select 'indexes of reaper', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('missing: ' || string_agg(l.index, ', ' order by l.index), 'all are there'),
+           'Make it again as migrations/ does; without it things are written twice, or read whole.'
+      from lost l
+    union all
+    select 'rows that must be there', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('missing in: ' || string_agg('reaper.' || e.tab, ', '), 'all are'),
+           'As the owner: insert into … default values. Without it the watchdog and the doors do nothing.'
+      from emptied e;
+$$;
+comment on function reaper.diagnose_own_tables() is
+    'Checks that the indexes, keys and single rows are there that the migrations made in schema reaper: ok, warn or fail, with what to do.';
+revoke all on function reaper.diagnose_own_tables() from public;
+grant execute on function reaper.diagnose_own_tables() to reaper_worker, reaper_ops, reaper_ro;
