@@ -1,0 +1,74 @@
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+from moto.s3.models import s3_backends
+from psycopg import sql
+from pytest_postgresql.executors import NoopExecutor
+
+from reaper import config
+from reaper.app import App
+from reaper.embedded import Moto, Postgres, Valkey
+from reaper.files import installed_source
+from tests.detectors.house import House
+from tests.drain.conftest import moto, valkey  # noqa: F401
+from tests.drain.world import ACCOUNT, LOGIN
+
+NAME = "reaper_house"
+BUCKETS = {"default": "house-default", "east": "house-east"}
+
+
+@pytest.fixture(scope="module")
+def house_db(
+    maintenance: psycopg.Connection[Any], server: Postgres, migrated_template: NoopExecutor
+) -> Iterator[psycopg.Connection[Any]]:
+    """A database that all damages share, because each is rolled back."""
+    template = sql.Identifier(migrated_template.template_dbname)
+    maintenance.execute(sql.SQL("create database {} template {}").format(sql.Identifier(NAME), template))
+    with closing(psycopg.connect(server.dsn(NAME), autocommit=True)) as connection:
+        yield connection
+    maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(NAME)))
+
+
+@pytest.fixture(scope="module")
+def house(
+    house_db: psycopg.Connection[Any],
+    server: Postgres,
+    moto: Moto,  # noqa: F811
+    valkey: Valkey,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[House]:
+    """Everything in order."""
+    with pytest.MonkeyPatch.context() as patch, redis.Redis.from_url(valkey.url) as cache:
+        for name, value in LOGIN.items():
+            patch.setenv(name, value)
+        for bucket in BUCKETS.values():
+            s3_backends[ACCOUNT]["aws"].create_bucket(bucket, "us-east-1")
+        patch.setenv("REAPER_CONFIG", str(written(tmp_path_factory.mktemp("house"), moto)))
+        settings = config.load_all(
+            "database_url",
+            "backends",
+            database_url=server.dsn(NAME),
+            redis_url=valkey.url,
+            cache_key="paste:{short_code}",
+        )
+        cache.flushall()
+        with App(settings) as app:
+            house = House(house_db, app, installed_source(), BUCKETS, cache)
+            house.furnish()
+            yield house
+
+
+def written(folder: Path, moto: Moto) -> Path:  # noqa: F811
+    """A configuration with both backends."""
+    file = folder / "reaper.toml"
+    backends = (
+        f'[backends.{name}]\nbucket = "{bucket}"\nendpoint_url = "{moto.endpoint_url}"\n'
+        for name, bucket in BUCKETS.items()
+    )
+    file.write_text("".join(backends))
+    return file
