@@ -63,9 +63,14 @@ class Job:
 
     act: Act
     dooms: tuple[Doom, ...] = ()
-    # It is about a paste: one that it makes, or one that is there.
     makes: bool = False
     ends: bool = False
+    extends: bool = False
+
+    @property
+    def is_about_a_paste(self) -> bool:
+        """Whether it has a paste to change, however late it comes."""
+        return self.makes or self.ends or self.extends
 
 
 def drain(app: App, _: Errand) -> None:
@@ -160,7 +165,7 @@ JOBS: dict[str, Job] = {
     "get of cached": Job(get),
     "get without its best copy": Job(get, lost("objects.get")),
     "delete": Job(delete, ends=True),
-    "extend": Job(extend),
+    "extend": Job(extend, extends=True),
 }
 # What no job does: it speaks past all points.
 STRAY = Job(lambda app, _: app.connect("stray").execute("select 2"))

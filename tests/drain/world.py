@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -179,10 +180,17 @@ def ended(process: ForkServerProcess) -> int | None:
 def stopped(process: ForkServerProcess) -> None:
     """Wait until the process has stopped itself."""
     deadline = time.monotonic() + DEADLINE
-    while Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+    while _state(process) != "T":
         assert process.exitcode is None, f"ended with {process.exitcode} instead of stopping"
         assert time.monotonic() < deadline, "did not stop"
         time.sleep(0.005)
+
+
+def _state(process: ForkServerProcess) -> str | None:
+    """One letter, as the kernel calls it; None when the process is gone."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return None
 
 
 def continued(process: ForkServerProcess) -> None:

@@ -1,0 +1,97 @@
+"""A process dies, or hears no answer, at every point of every job: nothing is lost and nothing is left."""
+
+import signal
+from collections.abc import Iterator
+from itertools import chain
+from random import Random
+
+import pytest
+
+from tests.crashes.jobs import JOBS, SAID_NO, Passage
+from tests.crashes.ward import Ward
+from tests.doom import Doom
+from tests.ordeals import Ordeal
+
+MOMENTS = {"before": (-signal.SIGKILL,), "after": (-signal.SIGKILL,), "lost": (0, SAID_NO)}
+# What a release has to delete is forgotten when it is written down.
+FORGETFUL = """
+create function forget() returns trigger language plpgsql as $$
+begin
+    new.object_hashes := '{}';
+    new.object_backends := '{}';
+    new.object_keys := '{}';
+    new.object_sizes := '{}';
+    return new;
+end $$;
+create trigger forget before update on reaper.batches
+   for each row when (new.state = 'RELEASED') execute function forget();
+"""
+FEW = 25
+
+Case = tuple[str, Doom]
+
+
+@pytest.mark.ordeal("crash points", aim="every point x before, after, answer lost", share=3)
+@pytest.mark.timeout(180)
+def test_a_process_that_dies_or_hears_nothing_at_any_point_leaves_what_others_put_right(
+    ward: Ward, passages: dict[str, Passage], ordeal: Ordeal
+) -> None:
+    every = every_case(passages)
+    if ordeal.long:
+        ordeal.chance.shuffle(every)
+    met: set[Case] = set()
+    for job, doom in chain(every, later(passages, ordeal)) if ordeal.long else a_few(every, ordeal.chance):
+        suffer(ward, job, doom)
+        met.add((job, doom))
+        ordeal.survived("answers lost" if doom.moment == "lost" else "processes killed")
+        if ordeal.long and not ordeal.left:
+            break
+    ordeal.survived("points", len({doom.point for _, doom in met}))
+    print(f"{len(met.intersection(every))} of {len(every)} cases")
+
+
+def every_case(passages: dict[str, Passage]) -> list[Case]:
+    """All jobs, points and moments, except where the job has a doom of its own."""
+    return [
+        (job, Doom(moment, point))
+        for job, passage in passages.items()
+        for point in passage.passed
+        for moment in MOMENTS
+        if not is_doomed(job, point, 1)
+    ]
+
+
+def is_doomed(job: str, point: str, nth: int) -> bool:
+    return any(doom.point == point and doom.strikes(nth) for doom in JOBS[job].dooms)
+
+
+def later(passages: dict[str, Passage], ordeal: Ordeal) -> Iterator[Case]:
+    """Not the first passing of a point, but any."""
+    while True:
+        job, passage = ordeal.chance.choice(list(passages.items()))
+        point, times = ordeal.chance.choice(list(passage.passed.items()))
+        nth = ordeal.chance.randint(1, times)
+        if not is_doomed(job, point, nth):
+            yield job, Doom(ordeal.chance.choice(list(MOMENTS)), point, nth=nth)
+
+
+def a_few(every: list[Case], chance: Random) -> Iterator[Case]:
+    """Some of the points, each in some job, at some moment."""
+    for point in chance.sample(sorted({doom.point for _, doom in every}), FEW):
+        yield chance.choice([case for case in every if case[1].point == point])
+
+
+def suffer(ward: Ward, job: str, doom: Doom) -> None:
+    """One case, to its end."""
+    case = f"{job}: {doom}"
+    exitcode = ward.die(ward.errand(job, doom))
+    assert exitcode in MOMENTS[doom.moment], f"{case}: ended with {exitcode}"
+    assert ward.complaints() == [], case
+    ward.heal()
+    assert ward.complaints(settled=True) == [], case
+
+
+def test_a_release_that_does_not_write_down_what_it_owes_is_found_out(ward: Ward) -> None:
+    ward.sql(FORGETFUL)
+    ward.die(ward.errand("drain", Doom("after", "drop_references")))
+    assert any("nobody knows" in said for said in ward.complaints())
