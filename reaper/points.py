@@ -49,6 +49,7 @@ COMMITS = (
     "leave_unknown",
     "lock_service",
     "note_throttle",
+    "owe_upload",
     "prune_history",
     "prune_jobs",
     "purge_aged",

@@ -165,6 +165,18 @@ class Queries:
         """Give a put up; False when the intent is gone already."""
         return bool(self._value("select reaper.abort_put(%s, %s)", intent_id, uploaded))
 
+    def owe_upload(self, intent: Intent, content_hash: str, size_bytes: int) -> bool:
+        """Queue the bytes of an intent that is gone, unless somebody has them; whether that was needed."""
+        return bool(
+            self._value(
+                "select reaper.owe_upload(%s, %s, %s, %s)",
+                intent.backend,
+                intent.object_key,
+                content_hash,
+                size_bytes,
+            )
+        )
+
     def get_paste(self, short_code: str) -> PasteRow | None:
         """Where to read a paste; None when it does not exist or has expired."""
         return self._one(

@@ -111,7 +111,12 @@ class Attempt:
     def give_up(self) -> bool:
         """End the intent; False when it has ended already, so that it may have been committed."""
         with contextlib.suppress(ReaperError):
-            return self._pool.call(lambda q: q.abort_put(self._intent.intent_id, self._uploading))
+            if self._pool.call(lambda q: q.abort_put(self._intent.intent_id, self._uploading)):
+                return True
+            if self._uploading:
+                # Whoever ended it may have been done with its key before our bytes came.
+                self._pool.call(lambda q: q.owe_upload(self._intent, self._body.sha256, self._body.size))
+            return False
         # PostgreSQL is away: the pending reaper does it.
         return True
 

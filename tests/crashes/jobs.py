@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import structlog
@@ -20,6 +21,7 @@ from reaper.app import App
 from reaper.crew import Crew
 from reaper.errors import ReaperError
 from reaper.exclusion import exclusion
+from reaper.model import Intent
 from reaper.queries import Queries
 from reaper.services import ALL
 from tests.crashes.strays import Strays
@@ -121,6 +123,22 @@ def put(app: App, errand: Errand) -> None:
     app.store().put(errand.data, DAY, errand.code)
 
 
+def put_too_late(app: App, errand: Errand) -> None:
+    """A put whose first intent is ended by somebody else before its bytes are there."""
+    begin = Queries.begin_put
+    ended: list[Intent] = []
+
+    def begun(queries: Queries, *arguments: Any) -> Intent:
+        intent = begin(queries, *arguments)
+        if not ended:
+            ended.append(intent)
+            queries.abort_put(intent.intent_id, uploaded=False)
+        return intent
+
+    with patch.object(Queries, "begin_put", begun):
+        put(app, errand)
+
+
 def get(app: App, errand: Errand) -> None:
     paste = app.store().get(errand.code)
     assert paste is not None
@@ -161,6 +179,7 @@ JOBS: dict[str, Job] = {
     "put": Job(put, makes=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),
+    "put that is too late": Job(put_too_late, makes=True),
     "get": Job(get),
     "get of cached": Job(get),
     "get without its best copy": Job(get, lost("objects.get")),

@@ -111,6 +111,7 @@ EXECUTE = {
     "next_drain": NOBODY,
     "note_throttle": DOING,
     "owe_invalidation": NOBODY,
+    "owe_upload": DOORS,
     "owing_backends": NOBODY,
     "pause": {"ops"},
     "pick_dead": NOBODY,

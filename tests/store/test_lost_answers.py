@@ -173,6 +173,21 @@ def test_an_intent_that_is_taken_away_is_begun_again(shop: Shop, store: Store, b
     assert shop.keys() == {backend.puts[1]}
 
 
+def test_an_upload_that_comes_long_after_its_intent_was_ended_leaves_no_bytes(
+    shop: Shop, store: Store, backend: Watched
+) -> None:
+    def slept(_: str) -> None:
+        backend.before_put = lambda _: None
+        shop.sql("select reaper.abort_put(intent_id, false) from reaper.put_intents")
+
+    backend.before_put = slept
+    stored = store.put(b"x", DAY)
+    assert len(shop.keys()) == 2
+    shop.settle()
+    assert shop.keys() == {backend.puts[1]}
+    assert pastes(shop) == [stored.short_code]
+
+
 def test_an_intent_that_is_taken_away_again_and_again_is_given_up(
     shop: Shop, store: Store, backend: Watched
 ) -> None:
