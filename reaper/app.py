@@ -35,6 +35,7 @@ from reaper.reports import Reports
 from reaper.service import Service
 from reaper.services import ALL
 from reaper.session import Session
+from reaper.standby import Standby
 from reaper.stop import Stop
 from reaper.store import Store
 from reaper.telemetry import Telemetry
@@ -200,6 +201,11 @@ class App:
         """What is done outside PostgreSQL."""
         return SideEffects(self.stores, self.cache, self.telemetry)
 
+    @cached_property
+    def standby(self) -> Standby:
+        """What this process knows of the standbys."""
+        return Standby(self.telemetry)
+
     def lane(self, session: Session, stop: Stop, allowance: Allowance | None = None) -> Lane:
         """One thread's way through the backlog."""
         return Lane(
@@ -210,6 +216,7 @@ class App:
             telemetry=self.telemetry,
             holdings=self.holdings,
             stop=stop,
+            standby=self.standby,
             batch_size=self.settings.batch_size,
             allowance=allowance or Allowance(None),
         )

@@ -14,6 +14,7 @@ from reaper.model import Owed
 from reaper.parallel import for_each
 from reaper.queries import Failures, Queries
 from reaper.session import Session
+from reaper.standby import Standby
 from reaper.stop import Stop
 from reaper.telemetry import Telemetry
 
@@ -37,6 +38,7 @@ class Cleanup:
     effects: SideEffects
     telemetry: Telemetry
     stop: Stop
+    standby: Standby
 
     def delete_objects(self) -> Pass:
         """Try the objects that are due, on all backends that we know side by side."""
@@ -54,7 +56,7 @@ class Cleanup:
         began = self.session.call(lambda q: q.now())
         return self._settle_all(
             claim=lambda q: q.claim_cleanup(AT_ONCE, backend, began),
-            act=lambda owed: self.effects.run((), owed.objects),
+            act=lambda owed: self.effects.run((), owed.objects, lambda: self._may_delete(owed)),
             finish=lambda q, owed, failures: q.finish_cleanup(owed.lease, failures),
         )
 
@@ -77,8 +79,7 @@ class Cleanup:
             owed = self.session.call(claim)
             if owed is None:
                 return Pass(gone, failed)
-            failures = act(owed)
-            settled = self._settle(owed, failures, finish)
+            settled, failures = self._settle(owed, act, finish)
             gone, failed = gone + settled.gone, failed + settled.failed
             if failures and settled.gone == 0 and all(f.get("outage") for f in failures):
                 # Nobody answers there now: the rest would only wait for as long again.
@@ -86,12 +87,19 @@ class Cleanup:
         return Pass(gone, failed, more=True)
 
     def _settle(
-        self, owed: Owed, failures: Failures, finish: Callable[[Queries, Owed, Failures], int]
-    ) -> Pass:
+        self,
+        owed: Owed,
+        act: Callable[[Owed], Failures],
+        finish: Callable[[Queries, Owed, Failures], int],
+    ) -> tuple[Pass, Failures]:
         try:
+            failures = act(owed)
             gone = self.session.call(lambda q: finish(q, owed, failures))
         except ClaimLost:
             # Somebody else has it by now: their business, not ours.
             self.telemetry.lease_lost(owed.lease)
-            return Pass()
-        return Pass(gone, len(failures))
+            return Pass(), ()
+        return Pass(gone, len(failures)), failures
+
+    def _may_delete(self, owed: Owed) -> bool:
+        return self.standby.has(owed.lease, self.session, self.stop)

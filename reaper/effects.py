@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reaper.model import Failed, ObjectRef
 from reaper.parallel import for_each
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Failures, code_failures, object_failures
+from reaper.standby import NOT_THERE
 from reaper.telemetry import Telemetry
+
+
+def at_once() -> bool:
+    """Asked before objects are deleted, let them go."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -20,12 +26,14 @@ class SideEffects:
     cache: Cache
     telemetry: Telemetry
 
-    def run(self, codes: Sequence[str], objects: Sequence[ObjectRef]) -> Failures:
-        """Drop cache entries and delete objects; returns what is not known to be gone."""
+    def run(
+        self, codes: Sequence[str], objects: Sequence[ObjectRef], may_delete: Callable[[], bool] = at_once
+    ) -> Failures:
+        """Drop cache entries, and delete objects if these may go; returns what is not known to be gone."""
         with self.telemetry.step("cache"):
             stale = self.cache.forget(codes) if codes else {}
         with self.telemetry.step("objects"):
-            left = self._delete(objects)
+            left = self._delete(objects) if not objects or may_delete() else _kept(objects)
         return code_failures(stale) + object_failures(objects, left)
 
     def drop(self, codes: Sequence[str]) -> Failures:
@@ -48,3 +56,8 @@ class SideEffects:
             # Says nothing about the objects: another process may know the backend.
             return dict.fromkeys(keys, Failed(f"backend {backend} is not configured here", outage=True))
         return store.delete(keys)
+
+
+def _kept(objects: Sequence[ObjectRef]) -> dict[tuple[str, str], Failed]:
+    """None of them was tried."""
+    return {(o.backend, o.object_key): NOT_THERE for o in objects}

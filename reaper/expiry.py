@@ -19,6 +19,7 @@ from reaper.errors import ClaimLost, DatabaseError
 from reaper.model import START, Batch, Claim, Cursor
 from reaper.ports import ClaimLock
 from reaper.session import TRANSIENT, Session
+from reaper.standby import Standby
 from reaper.stop import Stop
 from reaper.telemetry import Telemetry
 
@@ -84,6 +85,7 @@ class Lane:
     telemetry: Telemetry
     holdings: Holdings
     stop: Stop
+    standby: Standby
     batch_size: int = 1000
     allowance: Allowance = field(default_factory=lambda: Allowance(None))
     # May wait, since no transaction is open then; False ends the drain.
@@ -126,7 +128,7 @@ class Lane:
     @property
     def cleanup(self) -> Cleanup:
         """How what is owed is tried again."""
-        return Cleanup(self.session, self.effects, self.telemetry, self.stop)
+        return Cleanup(self.session, self.effects, self.telemetry, self.stop, self.standby)
 
     def drain(self) -> bool:
         """Reap batch after batch; the side effects of one overlap with the claim of the next."""
@@ -186,8 +188,8 @@ class Lane:
         self.holdings.remove(batch_id)
 
     def _settle(self, batch: Batch) -> None:
-        failures = self.effects.run(batch.short_codes, batch.objects)
         try:
+            failures = self.effects.run(batch.short_codes, batch.objects, lambda: self._may_delete(batch))
             with self.telemetry.step("finish"):
                 figures = self.session.call(lambda q: q.finish_batch(batch.batch_id, failures))
         except ClaimLost:
@@ -195,6 +197,9 @@ class Lane:
             return
         self.holdings.remove(batch.batch_id)
         self.telemetry.finished(batch, figures)
+
+    def _may_delete(self, batch: Batch) -> bool:
+        return not batch.awaits_standby or self.standby.has(batch.batch_id, self.session, self.stop)
 
     @contextmanager
     def _unless_lost(self, token: UUID) -> Iterator[None]:

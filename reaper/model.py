@@ -50,6 +50,8 @@ class Batch:
     batch_id: UUID
     short_codes: tuple[str, ...]
     objects: tuple[ObjectRef, ...]
+    # Whether a standby has to have the release before they are deleted.
+    awaits_standby: bool = True
 
 
 @dataclass(frozen=True, slots=True)

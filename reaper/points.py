@@ -21,6 +21,7 @@ from reaper.queries import Queries
 COMMITS = (
     "abort_put",
     "adopt_batch",
+    "await_standby",
     "begin_probe",
     "begin_put",
     "begin_run",

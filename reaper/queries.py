@@ -35,7 +35,7 @@ Failures = Sequence[dict[str, Any]]
 # One round trip instead of two, and arrays, which are read quicker than rows. The codes come last: an
 # aggregate is known when all is released.
 RELEASE = """
-select reaper.released_codes(%s), o.*
+select reaper.released_codes(%s), reaper.waits_for_standby(), o.*
   from (select coalesce(array_agg(d.content_hash), '{}'), coalesce(array_agg(d.backend), '{}'),
                coalesce(array_agg(d.object_key), '{}'), coalesce(array_agg(d.size_bytes), '{}')
           from reaper.drop_references(%s) as d) as o
@@ -70,8 +70,8 @@ class Queries:
 
     def drop_references(self, batch_id: UUID) -> Batch:
         """Release the rows and references of a batch; what is left to delete outside comes back."""
-        codes, *columns = self._all(RELEASE, batch_id, batch_id)[0]
-        return Batch(batch_id, tuple(codes), _objects(columns))
+        codes, awaits_standby, *columns = self._all(RELEASE, batch_id, batch_id)[0]
+        return Batch(batch_id, tuple(codes), _objects(columns), awaits_standby)
 
     def finish_batch(self, batch_id: UUID, failures: Failures) -> Figures:
         """Settle a batch; what failed goes to the queues."""
@@ -87,6 +87,11 @@ class Queries:
             return None
         batch_id, codes, *columns = row
         return Batch(batch_id, tuple(codes), _objects(columns))
+
+    def await_standby(self, token: UUID, lsn: str | None) -> str | None:
+        """None when what the token released may be deleted; else how far a standby has to get first."""
+        lacking: str | None = self._value("select reaper.await_standby(%s, %s)::text", token, lsn)
+        return lacking
 
     def collect_unreferenced(self, limit: int) -> Collected:
         """Let the next page's contents go that no paste names; their objects are in a batch to adopt."""

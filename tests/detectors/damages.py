@@ -448,6 +448,11 @@ SETTINGS = [
         doctor=(("time", "fail, moved by 00:00:01"),),
     ),
     Damage(
+        "deletions wait for a standby that is not there",
+        "update reaper.settings set wait_for_standby = 'east'",
+        doctor=(("standby", "fail, how far standbys are is hidden"),),
+    ),
+    Damage(
         "the settings are gone",
         "delete from reaper.settings",
         doctor=(("rows that must be there", "fail, missing in: reaper.settings"),),

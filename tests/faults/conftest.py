@@ -1,4 +1,4 @@
-"""A misbehaving S3, somebody who talks to it, and a world that has nothing else."""
+"""A misbehaving S3, somebody who talks to it, and servers that are killed and replaced."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,11 @@ import pytest
 from reaper.embedded import Valkey
 from tests.adapters.s3_fixtures import open_store, service_models_read_once  # noqa: F401
 from tests.drain.conftest import valkey  # noqa: F401
+from tests.faults.ground import Ground
 from tests.faults.scripted_s3 import ScriptedS3
+from tests.faults.servers import Servers
 from tests.faults.stormy import StormyWorld
+from tests.races.arena import folder
 
 
 @pytest.fixture
@@ -18,3 +21,18 @@ def stormy(dsn: str, valkey: Valkey) -> Iterator[StormyWorld]:  # noqa: F811
         world = StormyWorld(dsn, valkey.url, server.endpoint_url, "stormy", server=server)
         world.cache().flushall()
         yield world
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """A PostgreSQL that may be killed; all tests of faults share it."""
+    with Servers() as servers:
+        yield servers
+
+
+@pytest.fixture
+def ground(servers: Servers) -> Iterator[Ground]:
+    """A database and a folder of its own on servers that fail; without a cache."""
+    with servers.database() as name, folder() as path:
+        yield Ground(servers.dsn(name), "", "http://127.0.0.1:1", "nowhere", folder=path)
+        servers.remove_standby()

@@ -2,10 +2,15 @@
 
 import contextlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from psycopg.conninfo import conninfo_to_dict
+
+from reaper.app import App
 from reaper.services import ALL
 from tests.judge import Log, complaints
 from tests.races.arena import Arena
+from tests.races.folder import Folder
 
 
 @dataclass
@@ -13,6 +18,8 @@ class Ground(Arena):
     """Where traffic goes on while servers fail: the database's address changes when another takes over."""
 
     log: Log = field(default_factory=Log)
+    # How long a worker waits for a standby.
+    patience: float = 0.3
 
     @property
     def variables(self) -> dict[str, str]:
@@ -20,6 +27,17 @@ class Ground(Arena):
         return (
             variables if self.redis_url else {n: v for n, v in variables.items() if n != "REAPER_REDIS_URL"}
         )
+
+    @property
+    def dbname(self) -> str:
+        """The name of its database, whichever server has it."""
+        return str(conninfo_to_dict(self.dsn)["dbname"])
+
+    def app(self, **given: object) -> App:
+        """An App in this process."""
+        app = super().app(**given)
+        app.standby.patience = self.patience
+        return app
 
     def cached(self) -> set[str]:
         """The codes that have a cache entry."""
@@ -39,6 +57,11 @@ class Ground(Arena):
                 crew.register()
                 crew.run_service("pending_reaper")
                 app.drain()
+
+    def remove(self, keys: list[str]) -> None:
+        """Take objects away that nobody knows, as an operator would."""
+        assert self.folder is not None
+        Folder(Path(self.folder)).delete(keys)
 
     def complaints(self, settled: bool = False) -> list[str]:
         """What is wrong, in the judge's words."""

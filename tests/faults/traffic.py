@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -45,13 +45,17 @@ class Traffic:
     creators: int = 2
     seen: Counter[str] = field(default_factory=Counter)
     over: threading.Event = field(default_factory=threading.Event)
+    # What is begun while this is set may be forgotten by everybody, although it is acknowledged.
+    in_vain: bool = False
+    _creators: list["Creator"] = field(default_factory=list)
     _connected: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
         """Let them go on until the block ends; then all have come to an end."""
         members: list[Callable[[], None]] = [self._work] * self.workers + [self._watch]
-        members += [Creator(self, f"{self.seed}.{n}").run for n in range(self.creators)]
+        self._creators += [Creator(self, f"{self.seed}.{n}") for n in range(self.creators)]
+        members += [creator.run for creator in self._creators]
         with ThreadPoolExecutor(len(members)) as pool:
             running = [pool.submit(member) for member in members]
             try:
@@ -63,6 +67,21 @@ class Traffic:
                 self.over.set()
             for member in running:
                 member.result()
+
+    def work_goes_on(self, puts: int = 10) -> None:
+        """Return when so much has been put since."""
+        before, deadline = self.seen["puts"], time.monotonic() + DEADLINE
+        while self.seen["puts"] < before + puts:
+            assert time.monotonic() < deadline, f"nothing is put any more: {dict(self.seen)}"
+            time.sleep(0.005)
+
+    @contextmanager
+    def creators_pausing(self) -> Iterator[None]:
+        """Nobody creates, reads or deletes meanwhile; workers go on."""
+        with ExitStack() as held:
+            for creator in self._creators:
+                held.enter_context(creator.busy)
+            yield
 
     @contextmanager
     def app(self) -> Iterator[App]:
@@ -102,6 +121,8 @@ class Creator:
         self._name = name
         self._number = 0
         self._mine: dict[str, bytes] = {}
+        self._in_vain = False
+        self.busy = threading.Lock()
 
     def run(self) -> None:
         """Go on until all is over."""
@@ -109,7 +130,9 @@ class Creator:
             store = app.store()
             while not self._traffic.over.is_set():
                 try:
-                    self._act(store)
+                    with self.busy:
+                        self._in_vain = self._traffic.in_vain
+                        self._act(store)
                 except ContentLost as error:
                     self._log.wrong.append(str(error))
                 except ReaperError:
@@ -137,8 +160,8 @@ class Creator:
         code, data = f"{self._name}.{self._number}", content(self._chance.randrange(CONTENTS))
         with self._told(code, data):
             stored = store.put(data, life, code)
-            self._log.created(code, data, stored.expires_at)
             self._traffic.seen["puts"] += 1
+            self._log.created(code, data, stored.expires_at)
             if life is None:
                 self._mine[code] = data
 
@@ -162,10 +185,13 @@ class Creator:
 
     @contextmanager
     def _told(self, code: str, data: bytes | None = None) -> Iterator[None]:
-        """Who was not told how it ended knows nothing of the paste any more."""
+        """Who was not told how it ended, or was told in vain, knows nothing of the paste any more."""
+        known = False
         try:
             yield
-        except ReaperError:
-            self._mine.pop(code, None)
-            self._log.doubt(code, data)
-            raise
+            known = not self._in_vain
+        finally:
+            if not known:
+                self._mine.pop(code, None)
+                self._log.over.discard(code)
+                self._log.doubt(code, data)

@@ -19,6 +19,7 @@ EXECUTE = {
     "add_bytes": NOBODY,
     "add_retention_policy": {"ops"},
     "adopt_batch": DOING,
+    "await_standby": DOING,
     "begin_probe": DOING,
     "begin_put": DOORS,
     "begin_run": DOING,
@@ -189,6 +190,8 @@ EXECUTE = {
     "skip_run": DOING,
     "story_of_content": NOBODY,
     "story_of_paste": NOBODY,
+    "standby_has": READING,
+    "standbys": READING,
     "stuck_reason": READING,
     "sync_policies": NOBODY,
     "table_problems": NOBODY,
@@ -202,6 +205,7 @@ EXECUTE = {
     "unreferenced_among": NOBODY,
     "unreferenced_content": READING,
     "why": READING,
+    "waits_for_standby": READING,
     "write_off_dead": {"ops"},
 }
 
@@ -225,7 +229,7 @@ SELECT = {
 }
 TUNED_BY_OPS = (
     *("blocked_retry", "circuit_failures", "circuit_pause", "drain_slots", "intent_min_age", "keep_codes"),
-    *("max_replica_lag", "max_snapshot_age", "pending_action", "worker_silence"),
+    *("max_replica_lag", "max_snapshot_age", "pending_action", "wait_for_standby", "worker_silence"),
 )
 UPDATE = {("settings", name): {"ops"} for name in TUNED_BY_OPS}
 

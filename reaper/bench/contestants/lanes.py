@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from reaper.bench.contestant import Go, Needs, Promise, Step, Work
 from reaper.bench.pace import Pace
 from reaper.bench.place import Place
 from reaper.config import Settings
-from reaper.effects import SideEffects
+from reaper.effects import SideEffects, at_once
 from reaper.expiry import run_lanes
 from reaper.model import ObjectRef
 from reaper.queries import Failures
@@ -107,7 +107,12 @@ class Stopwatch(Telemetry):
 class NothingOutside(SideEffects):
     """Side effects of the database path alone: everything is gone at once."""
 
-    def run(self, codes: Sequence[str], objects: Sequence[ObjectRef]) -> Failures:  # noqa: ARG002
+    def run(
+        self,
+        codes: Sequence[str],  # noqa: ARG002
+        objects: Sequence[ObjectRef],  # noqa: ARG002
+        may_delete: Callable[[], bool] = at_once,  # noqa: ARG002
+    ) -> Failures:
         """Nothing fails."""
         return []
 

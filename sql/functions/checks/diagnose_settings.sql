@@ -25,12 +25,20 @@ as $$
            'No foreign key is enforced in such a session. Run: alter database … reset session_replication_role, or alter role … reset …'
       from (values (current_setting('session_replication_role'))) as v (setting)
     union all
+    select 'standby', case when s.wait_for_standby is null or reaper.standby_has('0/0') then 'ok' else 'fail' end,
+           case when s.wait_for_standby is null then 'deletions wait for none'
+                when not pg_has_role('reaper_owner', 'pg_read_all_stats', 'USAGE') then 'how far standbys are is hidden: no object is deleted'
+                when reaper.standby_has('0/0') then format('deletions wait for %s', s.wait_for_standby)
+                else format('deletions wait for %s, which is not connected: no object is deleted', s.wait_for_standby) end,
+           'As a superuser: grant pg_read_all_stats to reaper_owner. Start the standby, or: update reaper.settings set wait_for_standby = null'
+      from reaper.settings s
+    union all
     select 'connections', case when v.used > v.allowed * 0.8 then 'warn' else 'ok' end,
            format('%s of %s in use', v.used, v.allowed), 'Raise max_connections, or run fewer lanes.'
       from (select (select coalesce(sum(d.numbackends), 0) from pg_stat_database d) as used,
                    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as allowed) as v;
 $$;
 comment on function reaper.diagnose_settings() is
-    'Checks the clock, isolation, durability, triggers and connections of the server: ok, warn or fail, with what to do.';
+    'Checks the clock, isolation, durability, triggers, standby and connections of the server: ok, warn or fail, with what to do.';
 revoke all on function reaper.diagnose_settings() from public;
 grant execute on function reaper.diagnose_settings() to reaper_worker, reaper_ops, reaper_ro;
