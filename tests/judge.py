@@ -145,9 +145,10 @@ class Case:
         self._sql = place.sql
         self._buckets = place.buckets()
         self._entries = place.cache_entries()
-        self._now: datetime = place.sql("select reaper.clock()")[0][0]
         self._copies = {(b, key): (content, size) for content, b, key, size in place.sql(COPIES)}
         self._readable = {code for (code,) in place.sql(READABLE)}
+        # Asked last: time goes on, and what lives now was readable a moment ago.
+        self._now: datetime = place.sql("select reaper.clock()")[0][0]
 
     def invariants(self) -> Iterator[str]:
         """What PostgreSQL itself finds."""
