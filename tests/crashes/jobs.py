@@ -190,11 +190,15 @@ JOBS: dict[str, Job] = {
 STRAY = Job(lambda app, _: app.connect("stray").execute("select 2"))
 
 
+def find(name: str) -> Job:
+    return STRAY if name == "stray" else JOBS[name]
+
+
 def main(errand: Errand) -> None:
     """Run the errand; ends with 0, with SAID_NO, by a signal, or with an error that must not be."""
     os.environ.update(errand.variables)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    job = STRAY if errand.job == "stray" else JOBS[errand.job]
+    job = find(errand.job)
     fate = Fate((*job.dooms, *errand.dooms))
     if errand.report is None:
         _run(errand, job.act, fate)

@@ -5,7 +5,7 @@ import itertools
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from reaper.model import Paste
 from reaper.service import Tools
 from reaper.services import ALL, breaker_watchdog, drain, pending_reaper, unreferenced, watchdog
 from tests.crashes import jobs
-from tests.crashes.jobs import BACKENDS, JOBS, SAID_NO, Errand, Passage
+from tests.crashes.jobs import BACKENDS, SAID_NO, Errand, Passage
 from tests.doom import Doom
 from tests.drain.world import DEADLINE, World, ended, forks, preload
 from tests.judge import Log, complaints
@@ -211,6 +211,15 @@ class Ward(World):
                 self._remember(paste)
         return replace(planted, job=job, dooms=dooms, report=report)
 
+    def herd(self, dooms: Sequence[Doom]) -> list[Errand]:
+        """Drains side by side, each of which finds batches of its own."""
+        planted = self.errand("drain")
+        for n in range(6 * len(dooms)):
+            self._make(f"more-{self.number}-{n}", b"%d more of %d" % (n, self.number), "1 second")
+        self.advance_clock("2 seconds")
+        variables = {**planted.variables, "REAPER_BATCH_SIZE": "2"}
+        return [replace(planted, variables=variables, dooms=(doom,)) for doom in dooms]
+
     def rehearse(self, job: str) -> Passage:
         """Let a process do its job undisturbed, and learn which way it went."""
         report = self.folder / "passage.json"
@@ -220,18 +229,19 @@ class Ward(World):
         return Passage(**json.loads(report.read_text()))
 
     def start(self, errand: Errand) -> ForkServerProcess:
+        """Let a process begin; until it answers, nobody knows what became of its paste."""
+        job = jobs.find(errand.job)
+        if job.makes or job.ends:
+            self.log.doubt(errand.code, errand.data)
         process = forks.Process(target=jobs.main, args=(errand,))
         process.start()
         return process
 
-    def note(self, errand: Errand, exitcode: int | None, began: datetime) -> None:
-        """Write down what its caller knows of the paste, now that the process is over."""
-        job = JOBS.get(errand.job, jobs.STRAY)
-        answered = exitcode == 0
-        if job.makes and answered:
+    def note(self, errand: Errand, began: datetime) -> None:
+        """Write down what its caller knows, now that the process has answered."""
+        job = jobs.find(errand.job)
+        if job.makes:
             self.log.created(errand.code, errand.data, began + DAY)
-        elif job.makes or (job.ends and not answered):
-            self.log.doubt(errand.code, errand.data)
         elif job.ends:
             self.log.ended(errand.code)
 
@@ -239,7 +249,8 @@ class Ward(World):
         """Let a process run its errand until it ends in some way; then all that it began is over."""
         began = self.now()
         exitcode = ended(self.start(errand))
-        self.note(errand, exitcode, began)
+        if exitcode == 0:
+            self.note(errand, began)
         self.until_idle()
         return exitcode
 
