@@ -72,15 +72,15 @@ update content c set ref_count = ref_count - 1, created_at = reaper.clock() - in
   from gone where c.content_hash = gone.content_hash
 """
 BUSY = """
-select from pg_stat_activity
+select 1 from pg_stat_activity
  where datname = current_database() and starts_with(application_name, 'reaper:') and state <> 'idle'
 """
 HELD = """
-select from reaper.batches where split_part(worker, ':', 2) = %s
+select 1 from reaper.batches where split_part(worker, ':', 2) = %s
 union all
-select from reaper.cleanup_queue where lease is not null
+select 1 from reaper.cleanup_queue where lease is not null
 union all
-select from reaper.invalidations where lease is not null
+select 1 from reaper.invalidations where lease is not null
 """
 TABLES = (
     "pastes",
