@@ -95,6 +95,19 @@ def test_drops_that_list_shared_hashes_in_opposite_orders_both_succeed(stage: St
         assert sorted(len(run.outcomes[f"{name}1"].value) for name in actors) == [0, 2]
 
 
+def test_of_two_large_drops_that_share_a_hash_neither_waits_and_its_last_paste_takes_it_along(
+    stage: Stage,
+) -> None:
+    due = {f"a{n}": f"a{n}" for n in range(9)} | {"x1": "shared", "x2": "shared"}
+    due |= {f"b{n}": f"b{n}" for n in range(9)}
+    world = World(due=due, claimed={"one": 10, "two": 10})
+    actors = {name: Actor(begin(drop(name)), "commit") for name in ("one", "two")}
+    result = interleave(stage, world, actors).assert_clean()
+    assert stage.explored(result) >= 4
+    assert not result.waits("one1")
+    assert not result.waits("two1")
+
+
 def test_three_drops_on_a_ring_of_hashes_all_succeed(stage: Stage) -> None:
     due = {"a1": "g", "b1": "h", "b2": "h", "c2": "i", "c3": "i", "a3": "g"}
     world = World(due=due, claimed={"one": 2, "two": 2, "three": 2})

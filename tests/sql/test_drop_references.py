@@ -193,6 +193,37 @@ def test_content_that_a_writer_holds_too_long_keeps_its_own_pastes_back_and_no_o
     assert codes(db) == set()
 
 
+def test_a_tenth_of_the_pastes_is_left_to_who_holds_their_content_and_nobody_waits(
+    db, paste, worker, claim, drop, drain
+):
+    paste.many("p", 19)
+    paste("x", content="held")
+    batch = claim()
+    # Whoever waited, if only for a moment, would fail the test.
+    db.execute("alter function reaper.drop_references(uuid) set lock_timeout = '1h'")
+    writer = worker("writer").connection
+    with writer.transaction():
+        writer.execute("insert into pastes (short_code, content_hash) values ('late', 'held')")
+        writer.execute("update content set ref_count = ref_count + 1 where content_hash = 'held'")
+        assert len(drop(batch)) == 19
+        assert (codes(db), marked(db)) == ({"x"}, set())
+    drain()
+    assert (codes(db), refs(db, "held")) == ({"late"}, 1)
+
+
+def test_pastes_whose_content_is_lost_go_beside_some_whose_content_is_held(db, paste, worker, claim, drop):
+    paste.many("p", 30)
+    batch = claim()
+    with db.transaction():
+        db.execute("set local session_replication_role = replica")
+        db.execute("delete from content where content_hash in ('p00001', 'p00002')")
+    writer = worker("writer").connection
+    with writer.transaction():
+        writer.execute("select from content where content_hash = 'p00003' for key share")
+        assert len(drop(batch)) == 27
+        assert codes(db) == {"p00003"}
+
+
 def test_a_broken_promise_of_the_callers_own_transaction_is_not_blamed_on_the_rows(db, paste, claim, drop):
     paste.many("p", 3)
     batch = claim()

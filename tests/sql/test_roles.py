@@ -82,7 +82,7 @@ def test_a_worker_has_no_rights_on_any_table_or_sequence(db, login):
         "update reaper.settings set worker_silence = '1 day'",
         "update reaper.settings set clock_may_move = true, clock_offset = '10 years'",
         "select nextval('reaper.refusals')",
-        "select reaper.release_rows('{p00001}', null, now(), true)",
+        "select reaper.release_rows('{p00001}', null, now(), null)",
         "select reaper.block_rows('{p00001}', now(), '', '')",
         "select reaper.return_rows('{p00001}')",
         "create table reaper.mine ()",

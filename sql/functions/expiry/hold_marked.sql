@@ -14,7 +14,7 @@ create or replace function reaper.hold_marked(
     set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
-    set enable_hashjoin = off
+    set enable_hashjoin = on
     set enable_mergejoin = off
     set jit = off
 as $$

@@ -5,7 +5,7 @@ create or replace function reaper.release_or_block(
     in  p_codes        text[],
     in  p_places       tid[],
     in  p_now          timestamptz,
-    in  p_wait         boolean,
+    in  p_may_leave    integer,
     out deleted_codes  text[],
     out busy_codes     text[],
     out object_hashes  text[],
@@ -30,7 +30,7 @@ declare
     v_message  text;
 begin
     begin
-        select * into v_left from reaper.release_rows(p_codes, p_places, p_now, p_wait);
+        select * into v_left from reaper.release_rows(p_codes, p_places, p_now, p_may_leave);
         deleted_codes := v_left.deleted_codes;
         busy_codes    := v_left.busy_codes;
         object_hashes := v_left.object_hashes;
@@ -60,9 +60,9 @@ begin
     end if;
 
     -- Half after half would take contents in any order, and could meet another batch in a deadlock: take all of them now.
-    perform reaper.lock_contents(array(select p.content_hash from public.pastes p where p.short_code = any (p_codes)), p_wait);
-    select * into v_left from reaper.release_or_block(p_codes[:v_half], p_places[:v_half], p_now, p_wait);
-    select * into v_right from reaper.release_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_now, p_wait);
+    perform reaper.lock_contents(array(select p.content_hash from public.pastes p where p.short_code = any (p_codes)), p_may_leave is null);
+    select * into v_left from reaper.release_or_block(p_codes[:v_half], p_places[:v_half], p_now, p_may_leave);
+    select * into v_right from reaper.release_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_now, p_may_leave);
     deleted_codes := v_left.deleted_codes || v_right.deleted_codes;
     busy_codes    := v_left.busy_codes || v_right.busy_codes;
     object_hashes := v_left.object_hashes || v_right.object_hashes;
@@ -72,6 +72,6 @@ begin
     rows_blocked  := v_left.rows_blocked + v_right.rows_blocked;
 end;
 $$;
-comment on function reaper.release_or_block(text[], tid[], timestamptz, boolean) is
+comment on function reaper.release_or_block(text[], tid[], timestamptz, integer) is
     'Internal to drop_references: release_rows on all codes, or on ever smaller parts, with the rows that PostgreSQL refuses put into reaper.blocked.';
-revoke all on function reaper.release_or_block(text[], tid[], timestamptz, boolean) from public;
+revoke all on function reaper.release_or_block(text[], tid[], timestamptz, integer) from public;

@@ -2,6 +2,8 @@
 --
 -- Order of locks: content rows first, in hash order, then paste rows without waiting. Whoever writes about one content at a
 -- time, in whatever order, can never form a cycle with this: the only wait happens before any paste row is held.
+-- With p_may_leave nobody is waited for: pastes whose content another holds, mostly another drop, are given back for a later
+-- claim. So many at most: with more of them lock_not_available is raised. Null waits for all.
 -- Rows are looked for where the claim left them, which costs no index. One that was changed since lies elsewhere: where any is
 -- missing, all are found by their keys. The code tells whether a place still holds that row. (OFFSET 0 keeps the planner from
 -- turning that around: in a small table it would go through all rows, and compare each with every place.)
@@ -9,7 +11,7 @@ create or replace function reaper.release_rows(
     in  p_codes        text[],
     in  p_places       tid[],
     in  p_now          timestamptz,
-    in  p_wait         boolean,
+    in  p_may_leave    integer,
     out deleted_codes  text[],
     out busy_codes     text[],
     out object_hashes  text[],
@@ -30,6 +32,8 @@ declare
     v_seen      record;
     v_contents  record;
     v_held      record;
+    v_free      text[];
+    v_rest      text[];
     v_spent     text[];
     v_stuck     text[];
 begin
@@ -47,10 +51,16 @@ begin
           from public.pastes p
          where p.short_code = any (p_codes);
     end if;
-    select * into v_contents from reaper.lock_contents(v_seen.hashes, p_wait);
-    -- After a wait, content that is not held does not exist: a paste that lost it, in a restore for example, goes all the same.
-    select * into v_held
-      from reaper.hold_marked(v_seen.codes, v_seen.places, case when p_wait then v_seen.hashes else v_contents.hashes end);
+    select * into v_contents from reaper.lock_contents(v_seen.hashes, p_may_leave is null);
+    -- Content that is neither held nor busy does not exist: a paste that lost it, in a restore for example, goes all the same.
+    v_free := v_seen.hashes;
+    if v_contents.busy <> '{}' then
+        v_free := array(select s.content_hash from unnest(v_seen.hashes) as s (content_hash) where s.content_hash <> all (v_contents.busy));
+        if cardinality(v_seen.hashes) - cardinality(v_free) > p_may_leave then
+            raise lock_not_available using message = format('%s contents are held by others', cardinality(v_contents.busy));
+        end if;
+    end if;
+    select * into v_held from reaper.hold_marked(v_seen.codes, v_seen.places, v_free);
 
     with gone as (
         delete from public.pastes p
@@ -69,12 +79,15 @@ begin
     rows_blocked := 0;
     busy_codes := '{}';
     if cardinality(deleted_codes) < cardinality(p_codes) then
+        v_rest := array(select unnest(p_codes) except select unnest(deleted_codes));
         -- Still there although it was due and ours: a trigger swallowed the DELETE.
-        v_stuck := array(select p.short_code from public.pastes p where p.short_code = any (v_held.codes) and p.expires_at <= p_now);
+        v_stuck := array(select p.short_code
+                           from public.pastes p
+                          where p.short_code = any (v_rest) and p.short_code = any (v_held.codes) and p.expires_at <= p_now);
         if v_stuck <> '{}' then
             rows_blocked := reaper.block_rows(v_stuck, p_now, '27000', 'the row was still there after its DELETE: a trigger prevents it');
         end if;
-        select r.returned, r.busy_codes into rows_returned, busy_codes from reaper.return_rows(p_codes) as r;
+        select r.returned, r.busy_codes into rows_returned, busy_codes from reaper.return_rows(v_rest) as r;
     end if;
 
     if exists (select from reaper.blocked) then
@@ -82,6 +95,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper.release_rows(text[], tid[], timestamptz, boolean) is
+comment on function reaper.release_rows(text[], tid[], timestamptz, integer) is
     'Internal to drop_references: deletes due rows, subtracts references, deletes content that nobody names; says what became of each row.';
-revoke all on function reaper.release_rows(text[], tid[], timestamptz, boolean) from public;
+revoke all on function reaper.release_rows(text[], tid[], timestamptz, integer) from public;
