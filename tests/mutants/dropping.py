@@ -39,9 +39,6 @@ KEEP_DEAD = """
 END_OF_BATCH = "delete from reaper.batches b where b.batch_id = p_batch_id;"
 ORPHANS = "      from unnest(object_backends, object_sizes) as o (backend, size_bytes)\n"
 DELETE_CONTENT = "delete from public.content c where c.content_hash = any (v_batch.object_hashes);"
-RETURN_ROWS = (
-    "select r.returned, r.busy_codes into rows_returned, busy_codes from reaper.return_rows(p_codes) as r;"
-)
 
 
 @from_an_old_snapshot
@@ -234,7 +231,8 @@ MUTANTS = [
         "a drop does not give back what lives",
         a_paste_that_was_extended_by_hand_lives_on,
         "expiry/release_rows",
-        RETURN_ROWS,
+        "reaper.return_rows(v_rest)",
+        "reaper.return_rows('{}')",
     ),
     mutant(
         "a drop does not look at the mark again",

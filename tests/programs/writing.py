@@ -1,0 +1,142 @@
+"""Writers: through the doors, in one go or step by step, and past them by plain SQL."""
+
+from contextlib import suppress
+from datetime import timedelta
+
+from tests.programs.base import Base, Upload, allowing, any_one, codes, ends, lives, move, numbers, slots
+from tests.programs.outside import Away, content, name
+from tests.programs.world import Paste
+
+# The writer that does all at once.
+HASTY = -1
+MIN_AGE = timedelta(minutes=15)
+# An application that counts its own references.
+STORE = """
+insert into content (content_hash, ref_count, size_bytes) values (%s, 1, %s)
+    on conflict (content_hash) do update set ref_count = content.ref_count + 1
+"""
+INSERT = "insert into pastes (short_code, content_hash, expires_at) values (%s, %s, %s)"
+EXTEND = "update pastes set expires_at = %s where short_code = %s"
+DELETE = """
+with gone as (delete from pastes where short_code = %s returning content_hash)
+update content c set ref_count = ref_count - 1 from gone where c.content_hash = gone.content_hash
+"""
+
+
+class Writers(Base):
+    """Whoever makes pastes."""
+
+    @move(weight=3, slot=slots, code=codes, number=numbers, life=lives, end=ends)
+    def write(self, slot: int, code: int, number: int, life: timedelta | None, end: str) -> None:
+        """The next thing that a writer does: begin, upload, also where that is not needed, commit."""
+        upload = self.writers.get(slot)
+        if upload is None:
+            self.begin_put(slot, self.code(code), number, life)
+        elif not upload.stored and (upload.needed or number == 0):
+            self.upload(slot, "late" if end == "lost" else "well")
+        else:
+            self.commit_put(slot, end)
+
+    def begin_put(self, slot: int, code: str, number: int, life: timedelta | None) -> None:
+        """Announce a paste; a writer that was at work gives up without a word."""
+        data, until = content(number), life and self.world.now + life
+        with allowing("23505", "RP008", "55P03") as refusal:
+            row = self.world.call("begin_put", code, name(data), len(data), until)[0]
+        if refusal.sqlstate:
+            return
+        assert code not in self.world.living()
+        self._leave(slot)
+        place = (row.backend, row.object_key, self.world.now, row.upload_required)
+        self.writers[slot] = Upload(row.intent_id, code, data, until, *place)
+
+    def _leave(self, slot: int) -> None:
+        """Bytes that were sent and not confirmed may still land for a while."""
+        upload = self.writers.pop(slot, None)
+        if upload and upload.sent and not upload.stored:
+            self.landing.append((upload.backend, upload.key, upload.data, upload.begun + MIN_AGE))
+
+    def upload(self, slot: int, how: str) -> None:
+        """Send the bytes; or be told nothing, and have them land later or never."""
+        upload = self.writers.get(slot)
+        if upload is None or self.world.now > upload.begun + MIN_AGE:
+            return
+        upload.sent = True
+        if how == "well":
+            with suppress(Away):
+                self.world.backends[upload.backend].put(upload.key, upload.data)
+                upload.stored = True
+
+    @move(when=lambda self: self.landing, which=any_one)
+    def land(self, which: int) -> None:
+        """Bytes arrive whose sender is gone."""
+        backend, key, data, latest = self.landing.pop(which % len(self.landing))
+        if self.world.now < latest:
+            self.world.backends[backend].objects[key] = data
+
+    def commit_put(self, slot: int, end: str) -> None:
+        """Only who knows that its bytes are there, or needs none, commits."""
+        upload = self.writers.get(slot)
+        if upload is None or (not upload.stored and (upload.sent or upload.needed)):
+            return
+        with allowing("RP002", "RP003", "23505", "55P03") as refusal, self.ending(end):
+            self.world.call("commit_put", upload.intent, upload.sent)
+        if refusal.sqlstate == "RP002":
+            assert not upload.sent
+            upload.needed = True
+        elif refusal.sqlstate in ("RP003", "23505"):
+            self.writers.pop(slot)
+        elif refusal.sqlstate is None and end != "undone":
+            self.world.create(upload.code, name(upload.data), upload.until)
+            self.writers.pop(slot)
+
+    @move(when=lambda self: self.writers, slot=slots, end=ends)
+    def abort_put(self, slot: int, end: str) -> None:
+        """Give up in good order."""
+        upload = self.writers.get(slot)
+        if upload:
+            with self.ending(end):
+                self.world.call("abort_put", upload.intent, upload.sent)
+            if end != "undone":
+                self._leave(slot)
+
+    @move(weight=4, code=codes, number=numbers, life=lives)
+    def put(self, code: int, number: int, life: timedelta | None) -> None:
+        """All of it at once."""
+        self.begin_put(HASTY, self.code(code), number, life)
+        if HASTY in self.writers and self.writers[HASTY].needed:
+            self.upload(HASTY, "well")
+        self.commit_put(HASTY, "well")
+
+    @move(weight=2, which=codes, number=numbers, life=lives)
+    def put_by_hand(self, which: int, number: int, life: timedelta | None) -> None:
+        """An application stores under the bare hash; its object is there when its rows are."""
+        bare, until, data = f"bare{number}", life and self.world.now + life, content(number)
+        code = self.code(which)
+        with allowing("RP004", "23505", "55P03") as refusal, self.world.db.transaction():
+            self.world.db.execute(STORE, [bare, len(data)])
+            self.world.db.execute(INSERT, [code, bare, until])
+            self.world.backends["default"].objects[bare] = data
+        if refusal.sqlstate is None:
+            self.world.create(code, bare, until)
+
+    @move(when=lambda self: self.world.pastes, which=any_one)
+    def delete_by_hand(self, which: int) -> None:
+        """An application deletes a row of its own, and sees to its count and its cache entry."""
+        code = self.known(which)
+        with allowing("55P03") as refusal:
+            self.world.db.execute(DELETE, [code])
+        if refusal.sqlstate is None:
+            self.world.pastes.pop(code, None)
+            self.world.cache.entries.pop(code, None)
+
+    @move(when=lambda self: self.world.pastes, which=any_one, life=lives)
+    def extend_by_hand(self, which: int, life: timedelta | None) -> None:
+        """An application knows nothing of marks, and gives a row a longer life by its own UPDATE."""
+        known = self.world.pastes[code := self.known(which)]
+        if known.until is None:
+            return
+        until = None if life is None else max(known.until, self.world.now) + life
+        with allowing("55P03") as refusal:
+            done = self.world.db.execute(EXTEND, [until, code]).rowcount
+        if refusal.sqlstate is None and done:
+            self.world.pastes[code] = Paste(known.content_hash, until)
