@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from botocore.exceptions import ClientError
 
-from reaper.adapters import s3_errors
+from reaper.adapters import s3_errors, s3_wire
 from reaper.adapters.admission import AdmissionGate
 from reaper.adapters.s3_body import Body, crc32, md5
 from reaper.adapters.s3_client import S3Options, open_client
@@ -54,6 +54,7 @@ class Bucket:
         self._versioned: bool | None = None
         self.note: str | None = None
         self._client = open_client(endpoint_url, options, gate.limit)
+        s3_wire.install(self._client.meta.events)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
 
     def delete_together(self, entries: Sequence[Entry]) -> DeleteObjectsOutputTypeDef:

@@ -88,12 +88,13 @@ class Sweep:
             return ()
 
     def _delete_entries(self, entries: Sequence[Entry]) -> None:
-        for chunk in _chunks([entry for entry in entries if not _NOT_XML.search(entry.key)]):
+        alone = [entry for entry in entries if _NOT_XML.search(entry.key)]
+        for chunk in _chunks([entry for entry in entries if entry not in alone] if alone else entries):
             if self._bucket.single_deletes:
                 self._one_by_one(chunk)
             else:
                 self._together(chunk)
-        self._one_by_one([entry for entry in entries if _NOT_XML.search(entry.key)])
+        self._one_by_one(alone)
 
     def _together(self, chunk: Sequence[Entry]) -> None:
         halt = self._halt()
