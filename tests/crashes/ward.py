@@ -18,6 +18,7 @@ import psycopg
 import structlog
 
 from reaper import entry
+from reaper.app import App
 from reaper.model import Paste
 from reaper.service import Tools
 from reaper.services import ALL, breaker_watchdog, drain, pending_reaper, unreferenced, watchdog
@@ -129,11 +130,16 @@ class Ward(World):
     def _connection(self) -> psycopg.Connection[Any]:
         return self._open.enter_context(psycopg.connect(self.dsn, autocommit=True))
 
+    def hand(self) -> App:
+        """An App in this process, on the folders."""
+        app = self.app()
+        app.__dict__["buckets"] = {name: self.shelf(name) for name in BACKENDS}
+        return app
+
     @cached_property
     def medic(self) -> Tools:
         """Somebody who heals, with connections that stay open."""
-        app = self._open.enter_context(self.app())
-        app.__dict__["buckets"] = {name: self._shelf(name) for name in BACKENDS}
+        app = self._open.enter_context(self.hand())
         return Tools(app.lane(app.session("medic:0"), app.stop), app.settings.stuck_after)
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -142,9 +148,9 @@ class Ward(World):
 
     def buckets(self) -> dict[str, dict[str, bytes]]:
         """All that lies on each backend."""
-        return {name: self._shelf(name).contents() for name in BACKENDS}
+        return {name: self.shelf(name).contents() for name in BACKENDS}
 
-    def _shelf(self, name: str) -> Folder:
+    def shelf(self, name: str) -> Folder:
         return Folder(self.folder / name)
 
     def plant(self) -> Errand:
@@ -182,7 +188,7 @@ class Ward(World):
         content = content or hashlib.sha256(data).hexdigest()
         intent, backend, key, required = self.sql(BEGIN, code, content, len(data), life)[0]
         if uploaded and required:
-            self._shelf(backend).put(key, data, len(data))
+            self.shelf(backend).put(key, data, len(data))
         return intent, uploaded and required
 
     def _make(self, code: str, data: bytes, life: str) -> Paste:

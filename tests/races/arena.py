@@ -127,7 +127,7 @@ class Arena(Shop):
                 while not over.wait(0.2):
                     dog.tick()
 
-        with _beside(watch, over):
+        with beside(watch, over):
             yield
 
     @contextmanager
@@ -146,7 +146,7 @@ class Arena(Shop):
                     else:
                         self.workers[number] = self._replaced(connection, self.workers[number], over)
 
-        with _beside(kill, over):
+        with beside(kill, over):
             yield
 
     def _stop_for_a_while(
@@ -215,7 +215,7 @@ def folder() -> Iterator[str]:
 
 
 @contextmanager
-def _beside(target: object, over: threading.Event) -> Iterator[None]:
+def beside(target: object, over: threading.Event) -> Iterator[None]:
     """Run something in a thread until the block ends; its error is raised then."""
     failed: list[BaseException] = []
 

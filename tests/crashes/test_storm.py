@@ -1,0 +1,27 @@
+"""Workers are killed again and again while a backlog drains and the same contents are created anew."""
+
+import pytest
+
+from tests.crashes.storm import PASTES_EACH, Storm
+from tests.crashes.ward import Ward
+from tests.ordeals import Ordeal
+
+ROWS, FEW = 10_000, 1_000
+
+
+@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=4)
+@pytest.mark.timeout(180)
+def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_nothing(
+    ward: Ward, ordeal: Ordeal
+) -> None:
+    rows = ROWS if ordeal.long else FEW
+    for number in ordeal.rounds(short=1):
+        contents = [b"content %d of storm %d" % (n, number) for n in range(rows // PASTES_EACH)]
+        storm = Storm(ward, ordeal.chance, contents)
+        storm.rage()
+        ward.heal()
+        assert ward.complaints(settled=True) == []
+        ordeal.survived("kills", storm.kills)
+        ordeal.survived("rows", rows)
+        ordeal.survived("contents created anew", storm.created)
+    assert ordeal.counts["kills"] > 20, "hardly anybody was killed"
