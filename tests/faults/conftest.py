@@ -14,6 +14,13 @@ from tests.faults.stormy import StormyWorld
 from tests.races.arena import folder
 
 
+@pytest.fixture(autouse=True)
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody writes while we verify, and a store looks again soon after a connection was refused."""
+    monkeypatch.setattr("psycopg_pool.base.AttemptWithBackoff.INITIAL_DELAY", 0.05)
+    monkeypatch.setattr("reaper.verify.GRACE", 0)
+
+
 @pytest.fixture
 def stormy(dsn: str, valkey: Valkey) -> Iterator[StormyWorld]:  # noqa: F811
     """In good weather at first."""

@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from reaper.app import App
 from reaper.services import ALL
-from tests.judge import Log, complaints
+from tests.judge import UNDONE, Log, complaints
 from tests.races.arena import Arena
 from tests.races.folder import Folder
 
@@ -47,16 +47,19 @@ class Ground(Arena):
         """What the cache has of each code."""
         return super().cache_entries() if self.redis_url else {}
 
-    def settle(self, hours: int = 4) -> None:
-        """Let time pass until all that is left to be done can be done, and do it."""
-        for _ in range(hours):
-            self.advance_clock("1 hour")
-            with self.app() as app, app.pulse():
-                app.watchdog().tick()
-                crew = app.crew(1, [service for service in ALL if service.name == "pending_reaper"])
-                crew.register()
+    def settle(self, hours: int = 6) -> None:
+        """Let time pass until all that is left to be done has been done."""
+        with self.app() as app, app.pulse():
+            dog = app.watchdog()
+            crew = app.crew(1, [service for service in ALL if service.name == "pending_reaper"])
+            crew.register()
+            for _ in range(hours):
+                self.advance_clock("1 hour")
+                dog.tick()
                 crew.run_service("pending_reaper")
                 app.drain()
+                if not any(self.sql(left) for left in UNDONE.values()):
+                    return
 
     def remove(self, keys: list[str]) -> None:
         """Take objects away that nobody knows, as an operator would."""

@@ -23,13 +23,6 @@ WAITS_FOR_STANDBY = "select pid from pg_stat_activity where wait_event = 'SyncRe
 END_WHO_WAITS = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'"
 
 
-@pytest.fixture(autouse=True)
-def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody writes while we verify, and creators look again soon after a connection was refused."""
-    monkeypatch.setattr("psycopg_pool.base.AttemptWithBackoff.INITIAL_DELAY", 0.05)
-    monkeypatch.setattr("reaper.verify.GRACE", 0)
-
-
 @pytest.fixture
 def ground(ground: Ground, servers: Servers) -> Ground:
     """The ground of all tests of faults, with a standby behind it."""

@@ -17,12 +17,6 @@ create or replace function reaper.commit_durably() returns void language sql
 """
 
 
-@pytest.fixture(autouse=True)
-def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Creators look again soon after a connection was refused: a crash a second is enough."""
-    monkeypatch.setattr("psycopg_pool.base.AttemptWithBackoff.INITIAL_DELAY", 0.05)
-
-
 def crash_amidst(servers: Servers, ground: Ground, ordeal: Ordeal, crashes: int) -> Traffic:
     """Let traffic flow and kill the server under it, each time soon after work has been done."""
     traffic = Traffic(ground, ordeal.chance.randrange(1_000_000))
