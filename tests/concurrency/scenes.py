@@ -182,6 +182,10 @@ class Stage:
         conn.execute(STAGE)
         self.conn, self.connect, self._counts = conn, connect, counts
 
+    def count(self, what: str) -> None:
+        """Report something else that was seen."""
+        self._counts[what] += 1
+
     def explored(self, result: Exploration) -> int:
         """The number of schedules, which is also reported."""
         self._counts["schedules"] += len(result.runs)

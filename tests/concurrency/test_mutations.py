@@ -4,12 +4,28 @@ from collections.abc import Iterable
 
 import pytest
 
-from reaper.files import installed_source
+from tests.mutants.mutant import Edit
 
 from .actors import Connection
 from .door_scenes import ENDS, crossed_waits, ended_once, room_for_one
 from .explorer import Actor, Exploration, Run, explore
-from .scenes import Judge, Stage, World, begin, codes, committed, drop, dropper, interleave, settle, values
+from .scenes import (
+    Judge,
+    Stage,
+    World,
+    begin,
+    claim,
+    codes,
+    committed,
+    drop,
+    dropper,
+    finish,
+    interleave,
+    settle,
+    values,
+)
+
+pytestmark = pytest.mark.ordeal("mutants", aim="every mutant caught", share=0)
 
 ALONE = World(due={"a": "h"}, claimed={"batch": 1})
 INSERT = "insert into pastes (short_code, content_hash) values ('new', 'h')"
@@ -25,9 +41,8 @@ EXTEND = "update pastes set expires_at = null where short_code = 'a'"
 
 def without(stage: Stage, function: str, safeguard: str, instead: str = "") -> None:
     """Load a function of this release into the test's database with one part of it exchanged."""
-    text = (installed_source().sql / "functions" / f"{function}.sql").read_text(encoding="utf-8")
-    assert text.count(safeguard) == 1, f"{safeguard!r} is not in {function} once"
-    stage.conn.execute(text.replace(safeguard, instead).encode())
+    Edit(function, safeguard, instead).load(stage.conn)
+    stage.count("mutants caught")
 
 
 def survives(code: str) -> Judge:
@@ -213,3 +228,90 @@ def test_an_intent_that_is_settled_without_its_lock_is_found_out(stage: Stage, o
         "where i.intent_id = p_intent_id",
     )
     assert "no live object is to be deleted" in problems(interleave(stage, world, actors, ended_once))
+
+
+HELD = Actor(begin("select from pastes where short_code = 'a' for update"), "commit")
+BOTH = "select from content where content_hash in ('g', 'h') order by content_hash for update"
+
+
+def test_a_claim_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
+    world = World(due={"a": "h", "b": "g"})
+    actors = {"writer": HELD, "worker": Actor(claim("worker", 2))}
+    assert not interleave(stage, world, actors).waits("worker1")
+    without(stage, "expiry/claim_expired", "for update skip locked) as due", "for update) as due")
+    assert interleave(stage, world, actors).waits("worker1")
+
+
+def test_a_drop_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
+    actors = {"writer": HELD, "worker": dropper("batch")}
+    assert not interleave(stage, ALONE, actors).waits("worker1")
+    without(stage, "expiry/hold_marked", "for update skip locked", "for update")
+    assert interleave(stage, ALONE, actors).waits("worker1")
+
+
+def test_a_drop_that_forgets_rows_which_somebody_held_is_found_out(stage: Stage) -> None:
+    actors = {"writer": HELD, "worker": dropper("batch")}
+    assert not problems(interleave(stage, ALONE, actors))
+    without(stage, "expiry/drop_references", "if v_released.busy_codes <> '{}' then", "if false then")
+    assert "every marked row is in a batch: a" in problems(interleave(stage, ALONE, actors))
+
+
+def test_a_watchdog_that_forgets_rows_which_somebody_held_is_found_out(stage: Stage) -> None:
+    actors = {"writer": HELD, "watchdog": Actor("select reaper.reset_stuck('0')")}
+    assert not problems(interleave(stage, ALONE, actors))
+    without(stage, "watchdog/give_back", "if v_returned.busy_codes = '{}' then", "if true then")
+    assert "every marked row is in a batch: a" in problems(interleave(stage, ALONE, actors))
+
+
+def test_a_watchdog_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
+    actors = {"writer": HELD, "watchdog": Actor("select reaper.reset_stuck('0')")}
+    assert not interleave(stage, ALONE, actors).waits("watchdog1")
+    without(stage, "expiry/return_rows", "for update skip locked", "for update")
+    assert interleave(stage, ALONE, actors).waits("watchdog1")
+
+
+def test_contents_that_are_locked_in_another_order_end_in_a_deadlock(stage: Stage) -> None:
+    """A drop that has to wait, beside an application that locks the same contents in hash order."""
+    world = World(due={"a": "g", "b": "h"}, claimed={"batch": 2})
+    actors = {
+        "holder": Actor(begin("select from content where content_hash = 'g' for update"), "commit"),
+        "writer": Actor(begin(BOTH), "commit"),
+        "worker": Actor(begin(drop("batch")), "commit"),
+    }
+
+    def look() -> Exploration:
+        order = "holder1 (writer1 waits) (worker1 waits) holder2"
+        return explore(stage.connect, actors, reset=world.reset, only=order)
+
+    assert not look().deadlocks
+    without(stage, "expiry/lock_contents", LOCK, "order by c.content_hash desc for update) as l")
+    assert look().deadlocks
+
+
+def test_a_batch_that_two_settle_at_once_without_its_lock_is_found_out(stage: Stage) -> None:
+    world = World(due={"a": "h"}, claimed={"batch": 1}, released=("batch",))
+    actors = {"one": Actor(begin(finish("batch")), "commit"), "two": Actor(finish("batch"))}
+    assert not problems(interleave(stage, world, actors))
+    without(
+        stage,
+        "guards/hold_batch",
+        "where b.batch_id = p_batch_id for update",
+        "where b.batch_id = p_batch_id",
+    )
+    assert "releases are written down" in problems(interleave(stage, world, actors))
+
+
+def test_a_guard_that_believes_an_old_snapshot_is_found_out(stage: Stage) -> None:
+    """A writer whose snapshot is older than the retirement of a name does not see it."""
+    world = World(due={"a": "h"}, claimed={"batch": 1}, legacy=True)
+    insert = "insert into content (content_hash, ref_count) values ('h', 0)"
+    writer = Actor(begin("select 1"), insert, "commit", isolation="repeatable read")
+    actors = {"writer": writer, "worker": dropper("batch")}
+    assert not problems(interleave(stage, world, actors))
+    without(
+        stage,
+        "guards/refuse_retired_key",
+        "if current_setting('transaction_isolation') in",
+        "if false and current_setting('transaction_isolation') in",
+    )
+    assert "no live object is to be deleted: h" in problems(interleave(stage, world, actors))

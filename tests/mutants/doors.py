@@ -4,6 +4,14 @@ from tests.mutants.mutant import READ_COMMITTED, Edit, Mutant, mutant
 from tests.mutants.scene import Scene, from_an_old_snapshot
 from tests.paste_fixtures import refs
 
+NAME_OF_OURS = (
+    "    if p_object_key is null\n"
+    "       or p_object_key is distinct from"
+    " left(p_content_hash, 2) || '/' || p_content_hash || '/' || right(p_object_key, 32)\n"
+    "       or right(p_object_key, 32) !~ '^[0-9a-f]{32}$'\n"
+    "       or"
+)
+
 
 def a_put_that_is_over_before_it_begins_is_refused(scene: Scene) -> None:
     with scene.refusal("RP005"):
@@ -118,6 +126,28 @@ def a_slow_upload_leaves_nothing_behind(scene: Scene) -> None:
         scene.settle(lease)
         scene.all_is_well()
     assert scene.queued() == []
+
+
+def bytes_that_came_too_late_are_owed_once(scene: Scene) -> None:
+    intent = scene.writer.begin()
+    scene.writer.abort(intent.intent_id, False)
+    name = (intent.backend, intent.object_key, "h", 10)
+    assert scene.me.call("owe_upload", *name)[0].owe_upload
+    assert not scene.me.call("owe_upload", *name)[0].owe_upload
+    assert scene.queued() == [intent.object_key]
+    scene.all_is_well()
+
+
+def bytes_that_are_content_are_never_owed(scene: Scene) -> None:
+    key = scene.stored("a")
+    assert not scene.me.call("owe_upload", "default", key, "h", 10)[0].owe_upload
+    scene.all_is_well()
+
+
+def nobody_lets_delete_what_is_not_an_upload(scene: Scene) -> None:
+    scene.live("a", content="h", own_key=False)
+    with scene.refusal("RP005"):
+        scene.me.call("owe_upload", "default", "h", "h", 10)
 
 
 def what_was_revived_is_not_marked(scene: Scene) -> None:
@@ -290,6 +320,27 @@ MUTANTS = [
         "cleanup/forget_gone",
         "and q.passes_left > 1",
         "and false",
+    ),
+    mutant(
+        "late bytes are not booked",
+        bytes_that_came_too_late_are_owed_once,
+        "doors/owe_upload",
+        "if v_queued then",
+        "if false then",
+    ),
+    mutant(
+        "content is owed a deletion as a late upload",
+        bytes_that_are_content_are_never_owed,
+        "doors/owe_upload",
+        "if exists (select from reaper.known_objects(p_backend, array[p_object_key])) then",
+        "if false then",
+    ),
+    mutant(
+        "any name is deleted as a late upload",
+        nobody_lets_delete_what_is_not_an_upload,
+        "doors/owe_upload",
+        NAME_OF_OURS,
+        "    if",
     ),
     mutant(
         "what was revived stays marked",

@@ -51,4 +51,6 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
     def teardown(self) -> None:
         """When all faults are over and everybody does their work, nothing is left but what lives."""
         if self.began:
+            for slot in list(self.writers):
+                self.leave(slot)
             self.world.settle()

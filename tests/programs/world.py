@@ -95,6 +95,8 @@ class World:
     # Bytes that somebody decided to leave where they are.
     written_off: set[tuple[str, str]] = field(default_factory=set)
     now: datetime = field(init=False)
+    # Bytes whose sender is there, and will say that they came late if nobody wants them.
+    in_hand: set[tuple[str, str]] = field(default_factory=set)
     # What waits, as it was seen after the last step.
     waiting: dict[str, int] = field(default_factory=dict)
     is_held: bool = False
@@ -116,7 +118,7 @@ class World:
         self.let_go()
         self.db.execute(CLEAN)
         self.backends = {backend: Backend() for backend in BACKENDS}
-        self.cache, self.pastes, self.written_off, self.waiting = Cache(), {}, set(), {}
+        self.cache, self.pastes, self.written_off, self.in_hand, self.waiting = Cache(), {}, set(), set(), {}
         self.now = value(self.db, "select reaper.clock()")
 
     def tidy(self) -> None:
@@ -232,7 +234,8 @@ class World:
             assert data is not None, f"{what} has lost its object {key} on {backend}"
             assert name(data) == what or key == what, f"{key} on {backend} holds other bytes"
         stored = {(backend, key) for backend in BACKENDS for key in self.backends[backend].objects}
-        assert stored - copies.keys() - named - self.written_off == set(), "objects that nobody knows"
+        known = copies.keys() | named | self.written_off | self.in_hand
+        assert stored - known == set(), "objects that nobody knows"
 
     def _compare_cache(self, owed: set[str]) -> None:
         living = self.living()

@@ -45,26 +45,28 @@ class Writers(Base):
         if refusal.sqlstate:
             return
         assert code not in self.world.living()
-        self._leave(slot)
+        self.leave(slot)
         place = (row.backend, row.object_key, self.world.now, row.upload_required)
         self.writers[slot] = Upload(row.intent_id, code, data, until, *place)
 
-    def _leave(self, slot: int) -> None:
-        """Bytes that were sent and not confirmed may still land for a while."""
+    def leave(self, slot: int) -> None:
+        """Bytes that were sent and not confirmed may still land for a while; those that landed are owed."""
         upload = self.writers.pop(slot, None)
-        if upload and upload.sent and not upload.stored:
+        if upload and upload.stored:
+            self.world.call("owe_upload", upload.backend, upload.key, name(upload.data), len(upload.data))
+            self.world.in_hand.discard((upload.backend, upload.key))
+        elif upload and upload.sent:
             self.landing.append((upload.backend, upload.key, upload.data, upload.begun + MIN_AGE))
 
     def upload(self, slot: int, how: str) -> None:
-        """Send the bytes; or be told nothing, and have them land later or never."""
-        upload = self.writers.get(slot)
-        if upload is None or self.world.now > upload.begun + MIN_AGE:
-            return
+        """Send the bytes, however late; or be told nothing, and have them land later or never."""
+        upload = self.writers[slot]
         upload.sent = True
         if how == "well":
             with suppress(Away):
                 self.world.backends[upload.backend].put(upload.key, upload.data)
                 upload.stored = True
+                self.world.in_hand.add((upload.backend, upload.key))
 
     @move(when=lambda self: self.landing, which=any_one)
     def land(self, which: int) -> None:
@@ -84,10 +86,10 @@ class Writers(Base):
             assert not upload.sent
             upload.needed = True
         elif refusal.sqlstate in ("RP003", "23505"):
-            self.writers.pop(slot)
+            self.leave(slot)
         elif refusal.sqlstate is None and end != "undone":
             self.world.create(upload.code, name(upload.data), upload.until)
-            self.writers.pop(slot)
+            self.leave(slot)
 
     @move(when=lambda self: self.writers, slot=slots, end=ends)
     def abort_put(self, slot: int, end: str) -> None:
@@ -97,7 +99,7 @@ class Writers(Base):
             with self.ending(end):
                 self.world.call("abort_put", upload.intent, upload.sent)
             if end != "undone":
-                self._leave(slot)
+                self.leave(slot)
 
     @move(weight=4, code=codes, number=numbers, life=lives)
     def put(self, code: int, number: int, life: timedelta | None) -> None:
