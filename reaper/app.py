@@ -25,6 +25,7 @@ from reaper.errors import ConfigError, Unreachable
 from reaper.expiry import Allowance, Holdings, Lane, run_lanes
 from reaper.health import HealthServer, Vitals
 from reaper.migrate import check_schema
+from reaper.pace import Pace
 from reaper.parallel import for_each
 from reaper.pool import Pool
 from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
@@ -206,6 +207,11 @@ class App:
         """What this process knows of the standbys."""
         return Standby(self.telemetry)
 
+    @cached_property
+    def pace(self) -> Pace:
+        """How fast this process may be, over all its lanes."""
+        return Pace(self.settings.rows_per_second)
+
     def lane(self, session: Session, stop: Stop, allowance: Allowance | None = None) -> Lane:
         """One thread's way through the backlog."""
         return Lane(
@@ -218,6 +224,7 @@ class App:
             stop=stop,
             standby=self.standby,
             batch_size=self.settings.batch_size,
+            pace=self.pace,
             allowance=allowance or Allowance(None),
         )
 

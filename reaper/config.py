@@ -95,6 +95,7 @@ class Settings(BaseSettings):
     check_hashes: bool = True
     store_connections: Annotated[int, Field(ge=1, le=1000)] = 8
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = 1000
+    rows_per_second: Annotated[int, Field(ge=1)] | None = None
     claim_lock_ttl: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(hours=1))] = timedelta(
         seconds=30
     )

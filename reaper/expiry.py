@@ -17,6 +17,7 @@ from reaper.cleanup import Cleanup
 from reaper.effects import SideEffects
 from reaper.errors import ClaimLost, DatabaseError
 from reaper.model import START, Batch, Claim, Cursor
+from reaper.pace import Pace
 from reaper.ports import ClaimLock
 from reaper.session import TRANSIENT, Session
 from reaper.standby import Standby
@@ -88,6 +89,7 @@ class Lane:
     standby: Standby
     batch_size: int = 1000
     allowance: Allowance = field(default_factory=lambda: Allowance(None))
+    pace: Pace = field(default_factory=Pace)
     # May wait, since no transaction is open then; False ends the drain.
     gate: Callable[[Stop], bool] = always
 
@@ -153,7 +155,10 @@ class Lane:
         return drained
 
     def _may_claim(self) -> bool:
-        return self.gate(self.stop) and not self.stop.is_set() and self.allowance.take()
+        if not self.gate(self.stop):
+            return False
+        self.pace.wait(self.batch_size, self.stop)
+        return not self.stop.is_set() and self.allowance.take()
 
     def _claim(self, cursor: Cursor) -> Claim | None:
         with self.lock.hold(), self.telemetry.step("claim"):

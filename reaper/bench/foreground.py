@@ -34,16 +34,18 @@ class Phase:
 def measure(
     arena: Arena, workload: Workload, seconds: float, announce: Callable[[str], None]
 ) -> tuple[Phase, ...]:
-    """Idle, then beside a drain at full speed, then beside one that keeps a pace."""
-    paced = Lanes(seconds=seconds, pace=PACED_ROWS_PER_SECOND / WORKERS)
+    """Idle, then beside a drain at full speed, then beside one that keeps a pace; each on a fresh copy."""
+    announce("foreground: idle")
     with arena.copy(workload) as place, visiting(place) as visitors:
-        announce("foreground: idle")
-        phases = [_idle(visitors, seconds)]
-        announce("foreground: beside a drain")
-        phases.append(_beside(visitors, place, "draining", Lanes(seconds=seconds)))
-        announce("foreground: beside a drain that keeps a pace")
-        phases.append(_beside(visitors, place, f"draining at {PACED_ROWS_PER_SECOND:,} rows/s", paced))
-    return tuple(phases)
+        idle = _idle(visitors, seconds)
+    announce("foreground: beside a drain")
+    with arena.copy(workload) as place, visiting(place) as visitors:
+        fast = _beside(visitors, place, "draining", Lanes(seconds=seconds))
+    announce("foreground: beside a drain that keeps a pace")
+    with arena.copy(workload) as place, visiting(place) as visitors:
+        paced = Lanes(seconds=seconds, pace=PACED_ROWS_PER_SECOND // WORKERS)
+        slow = _beside(visitors, place, f"draining at {PACED_ROWS_PER_SECOND:,} rows/s", paced)
+    return idle, fast, slow
 
 
 def _idle(visitors: Visitors, seconds: float) -> Phase:

@@ -39,6 +39,7 @@ def drain(
     batch_size: options.BatchSize = None,
     workers: _Workers = 2,
     max_batches: _MaxBatches = None,
+    rows_per_second: options.RowsPerSecond = None,
     dry_run: _DryRun = False,
     as_json: options.Json = False,
     verbose: options.Verbose = False,
@@ -56,7 +57,10 @@ def drain(
         plan(batch_size, as_json, database_url)
         return
     settings = config.load_all(
-        "database_url", "backends", "batch_size", database_url=database_url, batch_size=batch_size
+        *("database_url", "backends", "batch_size"),
+        database_url=database_url,
+        batch_size=batch_size,
+        rows_per_second=rows_per_second,
     )
     began = time.monotonic()
     with App(settings) as app:

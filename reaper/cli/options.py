@@ -28,6 +28,16 @@ BatchSize = Annotated[
         show_default="REAPER_BATCH_SIZE, 1000",
     ),
 ]
+RowsPerSecond = Annotated[
+    int | None,
+    typer.Option(
+        "--rows-per-second",
+        metavar="N",
+        min=1,
+        help="Drain no faster than this.",
+        show_default="REAPER_ROWS_PER_SECOND, else no limit",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every batch.")]
 LogJson = Annotated[bool, typer.Option("--log-json", help="Log as JSON, also when a person watches.")]

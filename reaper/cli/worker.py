@@ -59,6 +59,7 @@ def worker(
     concurrency: _Concurrency = None,
     health_port: _HealthPort = None,
     batch_size: options.BatchSize = None,
+    rows_per_second: options.RowsPerSecond = None,
     verbose: options.Verbose = False,
     log_json: options.LogJson = False,
     metrics_file: options.MetricsFile = None,
@@ -74,6 +75,7 @@ def worker(
         *("database_url", "backends", "batch_size", "stuck_after"),
         database_url=database_url,
         batch_size=batch_size,
+        rows_per_second=rows_per_second,
     )
     names = tuple(name.strip() for name in queues.split(",") if name.strip())
     if not names:

@@ -8,12 +8,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from reaper.app import App
 from reaper.bench.contestant import Go, Needs, Promise, Step, Work
-from reaper.bench.pace import Pace
 from reaper.bench.place import Place
 from reaper.config import Settings
 from reaper.effects import SideEffects, at_once
@@ -31,7 +30,7 @@ class Lanes:
     lanes: int = 1
     outside: bool = False
     seconds: float | None = None
-    pace: float | None = None
+    pace: int | None = None
 
     @property
     def name(self) -> str:
@@ -58,7 +57,7 @@ class Lanes:
         """The whole application, connected where it connects at its start."""
         configure_logging(logging.ERROR)
         stopwatch = Stopwatch()
-        with make_app(place, self.outside, stopwatch) as app:
+        with make_app(place, self.outside, stopwatch, self.pace) as app:
             app.check()
             yield lambda: self._run(app, stopwatch)
 
@@ -66,9 +65,6 @@ class Lanes:
         stopwatch.start()
         stop = app.stop if self.seconds is None else Until(app.stop, self.seconds)
         lanes = [app.lane(app.session(f"drain:{n}"), stop) for n in range(self.lanes)]
-        if self.pace:
-            gate = Pace(self.pace, app.settings.batch_size)
-            lanes = [replace(lane, gate=gate) for lane in lanes]
         with app.pulse():
             run_lanes(lanes, app.stop)
         return Work(app.telemetry.totals.rows_deleted, claims=tuple(stopwatch.claims), steps=stopwatch.sums())
@@ -129,27 +125,24 @@ class DatabaseOnly(App):
         """There is no bucket to look at."""
 
 
-def make_app(place: Place, outside: bool, telemetry: Telemetry) -> App:
+def make_app(place: Place, outside: bool, telemetry: Telemetry, pace: int | None = None) -> App:
     """The application on a place; nothing of the user's own environment reaches it."""
     if not outside:
-        return DatabaseOnly(_settings(place.dsn), telemetry)
+        return DatabaseOnly(_settings(place.dsn, rows_per_second=pace), telemetry)
     assert place.bucket is not None
     os.environ.update(
         AWS_ACCESS_KEY_ID=place.bucket.access_key,
         AWS_SECRET_ACCESS_KEY=place.bucket.secret_key,
         AWS_DEFAULT_REGION="us-east-1",
     )
-    return App(_settings(place.dsn, place.cache_url, place.bucket.name, place.bucket.endpoint_url), telemetry)
-
-
-def _settings(
-    dsn: str, cache_url: str | None = None, bucket: str | None = None, endpoint_url: str | None = None
-) -> Settings:
-    defaults = {name: field.default for name, field in Settings.model_fields.items()}
     given = {
-        "database_url": dsn,
-        "redis_url": cache_url,
-        "s3_bucket": bucket,
-        "s3_endpoint_url": endpoint_url,
+        "redis_url": place.cache_url,
+        "s3_bucket": place.bucket.name,
+        "s3_endpoint_url": place.bucket.endpoint_url,
     }
-    return Settings(**{**defaults, **given})
+    return App(_settings(place.dsn, rows_per_second=pace, **given), telemetry)
+
+
+def _settings(dsn: str, **given: object) -> Settings:
+    defaults = {name: field.default for name, field in Settings.model_fields.items()}
+    return Settings(**{**defaults, "database_url": dsn, **given})
