@@ -101,10 +101,10 @@ class Log:
         self.over.add(code)
         self.unsure.discard(code)
 
-    def doubt(self, code: str, data: bytes | None = None) -> None:
-        """It was created, changed or deleted, and nobody knows whether that came through."""
+    def doubt(self, code: str, data: bytes | None = None, until: datetime | None = None) -> None:
+        """It was changed or deleted, or with data created, and nobody knows whether that came through."""
         if data is not None:
-            self.pastes[code] = Known(data)
+            self.created(code, data, until)
         self.unsure.add(code)
 
     def forget_the_dead(self, now: datetime) -> None:
