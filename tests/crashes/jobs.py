@@ -68,6 +68,8 @@ class Job:
     makes: bool = False
     ends: bool = False
     extends: bool = False
+    # Two faults at once: bytes stay that nobody but verify finds, and docs/reliability.md says so.
+    may_be_killed: bool = True
 
     @property
     def is_about_a_paste(self) -> bool:
@@ -179,7 +181,7 @@ JOBS: dict[str, Job] = {
     "put": Job(put, makes=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),
-    "put that is too late": Job(put_too_late, makes=True),
+    "put that is too late": Job(put_too_late, makes=True, may_be_killed=False),
     "get": Job(get),
     "get of cached": Job(get),
     "get without its best copy": Job(get, lost("objects.get")),

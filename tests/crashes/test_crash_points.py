@@ -58,9 +58,13 @@ def every_case(passages: dict[str, Passage]) -> list[Case]:
         (job, (Doom(moment, point),))
         for job, passage in passages.items()
         for point in passage.passed
-        for moment in MOMENTS
+        for moment in moments(job)
         if not is_doomed(job, point, 1)
     ]
+
+
+def moments(job: str) -> list[str]:
+    return list(MOMENTS) if JOBS[job].may_be_killed else ["lost"]
 
 
 def is_doomed(job: str, point: str, nth: int) -> bool:
@@ -72,7 +76,7 @@ def others(passages: dict[str, Passage], ordeal: Ordeal) -> Iterator[Case]:
     while True:
         job, passage = ordeal.chance.choice(list(passages.items()))
         losses = [a_doom(passage, ordeal.chance, "lost") for _ in range(ordeal.chance.randrange(3))]
-        last = a_doom(passage, ordeal.chance, ordeal.chance.choice(list(MOMENTS)))
+        last = a_doom(passage, ordeal.chance, ordeal.chance.choice(moments(job)))
         yield job, (*losses, last)
 
 
@@ -93,7 +97,7 @@ def a_few(every: list[Case], chance: Random) -> Iterator[Case]:
 def suffer(ward: Ward, job: str, *dooms: Doom) -> None:
     """One case, to its end; only at its first point a process is sure to arrive."""
     case = f"{job}: {', '.join(map(str, dooms))}"
-    is_sure = len(dooms) == 1 and dooms[0].nth == 1
+    is_sure = len(dooms) == 1 and dooms[0].nth == 1 and not is_doomed(job, dooms[0].point, 1)
     exitcode = ward.die(ward.errand(job, *dooms))
     assert exitcode in (MOMENTS[dooms[0].moment] if is_sure else ANYHOW), f"{case}: ended with {exitcode}"
     assert ward.complaints() == [], case
