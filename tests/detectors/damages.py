@@ -468,6 +468,17 @@ SETTINGS = [
         doctor=(("triggers fire", "fail, session_replication_role is replica"),),
     ),
     Damage(
+        "deletions wait for a standby that is away",
+        """grant pg_read_all_stats to reaper_owner;
+           update reaper.settings set wait_for_standby = 'second'""",
+        doctor=(("standby", "fail, deletions wait for second, which is not connected"),),
+    ),
+    Damage(
+        "deletions wait for a standby that nobody can see",
+        "update reaper.settings set wait_for_standby = '*'",
+        doctor=(("standby", "fail, how far standbys are is hidden"),),
+    ),
+    Damage(
         "transactions begin serializable",
         "set local default_transaction_isolation = 'serializable'",
         doctor=(("isolation", "warn, default_transaction_isolation is serializable"),),

@@ -10,13 +10,24 @@ from psycopg import IsolationLevel, sql
 from pytest_postgresql.executors import NoopExecutor
 
 from reaper.embedded import Postgres
-from tests.mutants import claiming, cleaning, counting, doors, dropping, finishing, naming, pending, watching
+from tests.mutants import (
+    claiming,
+    cleaning,
+    counting,
+    doors,
+    dropping,
+    finishing,
+    naming,
+    pending,
+    standing_by,
+    watching,
+)
 from tests.mutants.mutant import Mutant
 from tests.mutants.scene import OLD_SNAPSHOTS, Play, Scene
 from tests.ordeals import Ordeal
 
 NAME = "reaper_mutants"
-AREAS = (claiming, dropping, naming, finishing, watching, doors, pending, cleaning, counting)
+AREAS = (claiming, dropping, naming, finishing, watching, doors, pending, cleaning, counting, standing_by)
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))
 # What a play is spoiled by: its own assertions, or PostgreSQL; but not by a mutant that is no SQL.

@@ -66,6 +66,8 @@ class Batch:
 class Lease(Batch):
     """What somebody knows who deletes what is owed."""
 
+    failures: Failures = field(default_factory=list)
+
 
 @dataclass
 class Refusal:
@@ -144,6 +146,8 @@ class Base:
     graves: list[Batch]
     leases: dict[int, Lease]
     lost_leases: list[Lease]
+    # Of cache entries.
+    entries: Lease | None
     # Bytes on their way whose sender has given up: until when they may still land.
     landing: list[tuple[str, str, bytes, datetime]]
 

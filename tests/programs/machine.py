@@ -27,6 +27,7 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
         """In an empty world."""
         self.world.begin()
         self.writers, self.workers, self.leases = {}, {}, {}
+        self.entries = None
         self.graves, self.lost_leases, self.landing = [], [], []
         self.began = True
 

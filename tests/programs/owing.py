@@ -53,14 +53,19 @@ class Services(Base):
             self.world.call("finish_cleanup", lease.batch, json.dumps(failures))
         self.world.seen["late writers refused"] += refusal.sqlstate is not None
 
-    @move(when=waiting("entries"), limit=some, end=ends)
+    @move(weight=2, when=waiting("entries"), limit=some, end=ends)
     def invalidate(self, limit: int, end: str) -> None:
-        """Drop owed cache entries."""
-        rows = self.world.call("claim_invalidations", limit)
-        if rows:
-            failures = self.world.cache.forget([row.short_code for row in rows])
-            with self.ending(end):
-                self.world.call("finish_invalidations", rows[0].lease, json.dumps(failures))
+        """The next thing that somebody does who drops owed entries: lease them, drop them, or settle."""
+        held = self.entries
+        if held is None:
+            rows = self.world.call("claim_invalidations", limit)
+            self.entries = Lease(rows[0].lease, codes=[row.short_code for row in rows]) if rows else None
+        elif not held.released:
+            held.failures, held.released = self.world.cache.forget(held.codes), True
+        else:
+            with allowing("RP001"), self.ending(end):
+                self.world.call("finish_invalidations", held.batch, json.dumps(held.failures))
+            self.entries = held if end == "undone" else None
 
     @move(when=waiting("intents"), limit=some, end=ends)
     def resolve_puts(self, limit: int, end: str) -> None:
