@@ -77,11 +77,12 @@ class Writer:
         return stored
 
     def _is_there(self, stored: Stored) -> bool:
-        """Whether the commit whose answer was lost, or a pending reaper, has made this very paste."""
-        try:
-            row = self.pool.call(lambda q: q.get_paste(stored.short_code))
-        except ReaperError:
-            return False
+        """Whether the commit whose answer was lost, or a pending reaper, has made this very paste.
+
+        Who cannot find out is told so, and no more: an attempt under the same code would be refused as if
+        the paste were another's.
+        """
+        row = self.pool.call(lambda q: q.get_paste(stored.short_code))
         return row is not None and (row.content_hash, row.expires_at) == (
             stored.content_hash,
             stored.expires_at,

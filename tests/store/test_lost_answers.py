@@ -64,6 +64,16 @@ def test_a_commit_that_is_answered_by_nobody_is_looked_for_and_found(
     shop.judge()
 
 
+def test_who_cannot_find_out_whether_its_commit_came_through_is_not_told_that_another_has_its_code(
+    shop: Shop, wire: Wire, store: Store
+) -> None:
+    wire.lose_answer("commit_put", 1)
+    wire.lose_question("get_paste", 3)
+    with pytest.raises(Unreachable):
+        store.put(b"x", DAY, "mine")
+    assert pastes(shop) == ["mine"]
+
+
 def test_a_commit_that_was_lost_for_good_leaves_nothing(shop: Shop, wire: Wire, store: Store) -> None:
     wire.lose_question("commit_put", 3)
     with pytest.raises(Unreachable):
