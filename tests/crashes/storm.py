@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from multiprocessing.connection import Connection
 from random import Random
@@ -16,6 +16,7 @@ from reaper.service import Tools
 from reaper.services import watchdog
 from reaper.store import Store
 from tests.crashes import nest
+from tests.crashes.nest import LONG, MOMENT
 from tests.crashes.ward import Ward
 from tests.drain.world import DEADLINE, forks, preload
 from tests.races.arena import beside
@@ -23,9 +24,7 @@ from tests.races.arena import beside
 preload(nest)
 
 PASTES_EACH = 5
-BATCH = "12"
-# A paste that lives longer than any storm, and one that is due as soon as somebody looks.
-LONG, MOMENT = timedelta(hours=1), timedelta(milliseconds=20)
+BATCH = "24"
 CONTENT = """
 insert into content (content_hash, object_key, size_bytes, ref_count)
 select h, reaper.fresh_key(h), size, %s
@@ -38,10 +37,8 @@ select format('%%s-%%s', left(h, 16), n), h, reaper.clock() - interval '1 day' *
   from unnest(%s::text[]) as h
  cross join generate_series(1, %s) as n
 """
-BACKLOG = """
-select exists (select from pastes where expires_at < reaper.clock() - interval '1 hour')
-    or exists (select from reaper.batches where claimed_at < reaper.clock())
-"""
+# What is created anew is due later than this.
+BACKLOG = "select exists (select from pastes where expires_at < reaper.clock() - interval '1 hour')"
 SILENT = "update reaper.workers set beat_at = '-infinity' where split_part(worker, ':', 2) = any (%s)"
 
 
@@ -76,7 +73,7 @@ class Storm:
         here, there = forks.Pipe()
         variables = {n: v for n, v in self.ward.variables.items() if n != "REAPER_REDIS_URL"}
         variables["REAPER_BATCH_SIZE"] = BATCH
-        arguments = (variables, str(self.ward.folder), self.chance.randrange(1 << 30), there)
+        arguments = (variables, str(self.ward.folder), self.contents, self.chance.randrange(1 << 30), there)
         process = forks.Process(target=nest.main, args=arguments)
         process.start()
         try:

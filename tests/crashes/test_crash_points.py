@@ -95,9 +95,9 @@ def a_few(every: list[Case], chance: Random) -> Iterator[Case]:
 
 
 def suffer(ward: Ward, job: str, *dooms: Doom) -> None:
-    """One case, to its end; only at its first point a process is sure to arrive."""
+    """One case, to its end; a process that is disturbed elsewhere too may never come to its point."""
     case = f"{job}: {', '.join(map(str, dooms))}"
-    is_sure = len(dooms) == 1 and dooms[0].nth == 1 and not is_doomed(job, dooms[0].point, 1)
+    is_sure = len(dooms) == 1 and dooms[0].nth == 1 and not JOBS[job].dooms
     exitcode = ward.die(ward.errand(job, *dooms))
     assert exitcode in (MOMENTS[dooms[0].moment] if is_sure else ANYHOW), f"{case}: ended with {exitcode}"
     assert ward.complaints() == [], case
