@@ -26,6 +26,9 @@ slots = st.integers(0, 1)
 some = st.integers(1, 5)
 any_one = st.integers(0, 5)
 backends = st.sampled_from(BACKENDS)
+HELD = """
+select from reaper.batches where batch_id = %s union all select from reaper.cleanup_queue where lease = %s
+"""
 # How a call ends: as it should, with the session killed before the commit, or with the answer lost.
 ends = st.sampled_from(["well", "well", "well", "undone", "lost"])
 
@@ -55,11 +58,6 @@ class Batch:
     released: bool = False
     codes: list[str] = field(default_factory=list)
     objects: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def has_names_of_its_own(self) -> bool:
-        """A bare hash may come back: who deletes such an object late is beyond what is promised."""
-        return all("/" in key for _, key in self.objects)
 
 
 @dataclass
@@ -97,11 +95,6 @@ class Move:
     when: Callable[[Any], object]
     arguments: Mapping[str, st.SearchStrategy[Any]]
 
-    @property
-    def drawn(self) -> st.SearchStrategy["Call"]:
-        """With arguments."""
-        return st.fixed_dictionaries(self.arguments).map(lambda drawn: Call(self, drawn))
-
 
 @dataclass(frozen=True)
 class Call:
@@ -126,10 +119,12 @@ def move(
     return mark
 
 
-def moves(*kinds: type) -> st.SearchStrategy[Call]:
-    """One of all moves of these classes."""
+@st.composite
+def calls(draw: st.DrawFn, *kinds: type) -> Call:
+    """One of all moves of these classes, with arguments."""
     marked = [each.move for kind in kinds for each in vars(kind).values() if hasattr(each, "move")]
-    return st.sampled_from([each for each in marked for _ in range(each.weight)]).flatmap(lambda m: m.drawn)
+    move: Move = draw(st.sampled_from([each for each in marked for _ in range(each.weight)]))
+    return Call(move, {name: draw(argument) for name, argument in move.arguments.items()})
 
 
 def waiting(what: str) -> Callable[["Base"], bool]:
@@ -172,10 +167,15 @@ class Base:
         else:
             yield
 
-    def act(self, codes: list[str], objects: list[tuple[str, str]]) -> Failures:
+    def act(self, held: Batch) -> Failures:
         """Drop entries and delete objects; the failures."""
-        failures = self.world.cache.forget(codes)
-        for backend, key in objects:
+        failures = self.world.cache.forget(held.codes)
+        for backend, key in held.objects:
             if failed := self.world.backends[backend].delete(key):
                 failures.append({"backend": backend, "object_key": key, **failed})
         return failures
+
+    def may_act(self, held: Batch) -> bool:
+        """Under a bare hash new content may lie by now: who deletes it late is beyond what is promised."""
+        own = all("/" in key for _, key in held.objects)
+        return own or bool(self.world.sql(HELD, held.batch, held.batch))

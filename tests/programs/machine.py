@@ -8,7 +8,7 @@ hypothesis would leave most of its rules out of most programs.
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.programs.accidents import Accidents
-from tests.programs.base import CONTENTS, LIVES, Call, moves
+from tests.programs.base import CONTENTS, LIVES, Call, calls
 from tests.programs.owing import Services
 from tests.programs.reading import Readers
 from tests.programs.working import Workers
@@ -31,7 +31,7 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
         self.graves, self.lost_leases, self.landing = [], [], []
         self.began = True
 
-    @rule(call=moves(Writers, Readers, Workers, Services, Accidents))
+    @rule(call=calls(Writers, Readers, Workers, Services, Accidents))
     def do(self, call: Call) -> None:
         """One move; where there is nothing to do for it, something is done so that there will be."""
         living = len(self.world.living())

@@ -44,11 +44,12 @@ class Services(Base):
     def settle_late(self, which: int, end: str) -> None:
         """And settles it after all."""
         lease = self.lost_leases.pop(which % len(self.lost_leases))
-        if lease.has_names_of_its_own:
-            self._settle(lease, end)
+        self._settle(lease, end)
 
     def _settle(self, lease: Lease, end: str) -> None:
-        failures = self.act([], lease.objects)
+        if not self.may_act(lease):
+            return
+        failures = self.act(lease)
         with allowing("RP001") as refusal, self.ending(end):
             self.world.call("finish_cleanup", lease.batch, json.dumps(failures))
         self.world.seen["late writers refused"] += refusal.sqlstate is not None

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from tests.programs.base import Base, Batch, allowing, any_one, ends, move, slots, some
 
+SLEEPS = [timedelta(seconds=61), timedelta(minutes=16), timedelta(hours=3), timedelta(hours=25)]
+
 
 class Workers(Base):
     """Three of them, and those that are thought dead."""
 
-    @move(weight=6, slot=slots, limit=some, end=ends, tried=st.booleans())
+    @move(weight=14, slot=slots, limit=some, end=ends, tried=st.booleans())
     def work(self, slot: int, limit: int, end: str, tried: bool) -> None:
         """The next thing that a worker does: adopt, claim, drop, settle; or sleep where nothing is due."""
         held = self.workers.get(slot)
@@ -20,7 +22,7 @@ class Workers(Base):
             if slot not in self.workers:
                 self.claim(slot, limit, end)
             if end == "well" and slot not in self.workers:
-                self.world.advance(timedelta(seconds=61))
+                self.world.advance(SLEEPS[limit % len(SLEEPS)])
         elif held.released:
             self.finish(slot, end, tried)
         else:
@@ -64,7 +66,9 @@ class Workers(Base):
             self.workers.pop(slot)
 
     def _finish(self, held: Batch, end: str, tried: bool) -> None:
-        report = json.dumps(self.act(held.codes, held.objects)) if tried else None
+        if not self.may_act(held):
+            return
+        report = json.dumps(self.act(held)) if tried else None
         with allowing("RP001") as refusal, self.ending(end):
             self.world.call("finish_batch", held.batch, report)
         self.world.seen["late writers refused"] += refusal.sqlstate is not None
@@ -75,7 +79,7 @@ class Workers(Base):
         zombie = self.graves.pop(which % len(self.graves))
         if not zombie.released:
             self._drop(zombie, end)
-        elif zombie.has_names_of_its_own:
+        else:
             self._finish(zombie, end, tried)
 
     def adopt(self, slot: int, end: str) -> None:

@@ -131,7 +131,7 @@ class Writers(Base):
             self.world.pastes.pop(code, None)
             self.world.cache.entries.pop(code, None)
 
-    @move(when=lambda self: self.world.pastes, which=any_one, life=lives)
+    @move(weight=3, when=lambda self: self.world.pastes, which=any_one, life=lives)
     def extend_by_hand(self, which: int, life: timedelta | None) -> None:
         """An application knows nothing of marks, and gives a row a longer life by its own UPDATE."""
         known = self.world.pastes[code := self.known(which)]
