@@ -58,16 +58,17 @@ class Nest:
         self._hatched, self._call = os.pipe()
 
     def run(self, parent: Connection) -> None:
-        """Until the parent says a word."""
-        while not parent.poll():
-            while len(self._ends) < WORKERS:
-                self._hatch()
-            self._listen()
-            if killed := self._kill_overdue():
-                parent.send((killed, False))
-            self._bury(os.WNOHANG)
-        last = list(self._ends)
-        self._kill(last)
+        """Until the parent says a word, or is gone; nobody outlives the nest."""
+        try:
+            while not parent.poll():
+                while len(self._ends) < WORKERS:
+                    self._hatch()
+                self._listen()
+                parent.send((self._kill_overdue(), False))
+                self._bury(os.WNOHANG)
+        finally:
+            last = list(self._ends)
+            self._kill(last)
         self._bury(0)
         parent.send((last, True))
 

@@ -76,13 +76,16 @@ class Storm:
         arguments = (variables, str(self.ward.folder), self.contents, self.chance.randrange(1 << 30), there)
         process = forks.Process(target=nest.main, args=arguments)
         process.start()
+        # Only the nest has this end now: if it fails, that is noticed.
+        there.close()
         try:
             while self.ward.value(BACKLOG):
                 self._bury(here, 0.1)
-        finally:
             here.send("enough")
-            while not self._bury(here, DEADLINE):
+            while not self._bury(here, 0.1):
                 pass
+        finally:
+            here.close()
             process.join(DEADLINE)
         assert process.exitcode == 0, f"the nest ended with {process.exitcode}"
 
@@ -94,8 +97,9 @@ class Storm:
         while not last and nest.poll(max(0.0, until - time.monotonic())):
             killed, last = nest.recv()
             dead += killed
-        self.kills += len(dead)
-        self.ward.sql(SILENT, [str(pid) for pid in dead])
+        if dead:
+            self.kills += len(dead)
+            self.ward.sql(SILENT, [str(pid) for pid in dead])
         return last
 
     @contextmanager
