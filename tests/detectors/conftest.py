@@ -15,11 +15,10 @@ from reaper.app import App
 from reaper.embedded import Moto, Postgres, Valkey
 from reaper.files import installed_source
 from tests.detectors.house import House
-from tests.drain.conftest import moto, valkey  # noqa: F401
+from tests.drain.conftest import moto, numbers, valkey  # noqa: F401
 from tests.drain.world import ACCOUNT, LOGIN
 
 NAME = "reaper_house"
-BUCKETS = {"default": "house-default", "east": "house-east"}
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +45,12 @@ def house(
     with pytest.MonkeyPatch.context() as patch, redis.Redis.from_url(valkey.url) as cache:
         for name, value in LOGIN.items():
             patch.setenv(name, value)
-        for bucket in BUCKETS.values():
+        # The module may come twice in one process, when tests are shared out among several.
+        number = next(numbers)
+        buckets = {"default": f"house-{number}", "east": f"house-{number}-east"}
+        for bucket in buckets.values():
             s3_backends[ACCOUNT]["aws"].create_bucket(bucket, "us-east-1")
-        patch.setenv("REAPER_CONFIG", str(written(tmp_path_factory.mktemp("house"), moto)))
+        patch.setenv("REAPER_CONFIG", str(written(tmp_path_factory.mktemp("house"), moto, buckets)))
         settings = config.load_all(
             "database_url",
             "backends",
@@ -58,17 +60,17 @@ def house(
         )
         cache.flushall()
         with App(settings) as app:
-            house = House(house_db, app, installed_source(), BUCKETS, cache)
+            house = House(house_db, app, installed_source(), buckets, cache)
             house.furnish()
             yield house
 
 
-def written(folder: Path, moto: Moto) -> Path:  # noqa: F811
+def written(folder: Path, moto: Moto, buckets: dict[str, str]) -> Path:  # noqa: F811
     """A configuration with both backends."""
     file = folder / "reaper.toml"
     backends = (
         f'[backends.{name}]\nbucket = "{bucket}"\nendpoint_url = "{moto.endpoint_url}"\n'
-        for name, bucket in BUCKETS.items()
+        for name, bucket in buckets.items()
     )
     file.write_text("".join(backends))
     return file

@@ -56,6 +56,8 @@ class Batch:
 
     batch: UUID
     released: bool = False
+    # Its references were released, whether or not the worker was told.
+    counted: bool = False
     codes: list[str] = field(default_factory=list)
     objects: list[tuple[str, str]] = field(default_factory=list)
 
