@@ -138,6 +138,19 @@ def bytes_that_came_too_late_are_owed_once(scene: Scene) -> None:
     scene.all_is_well()
 
 
+def bytes_that_came_after_their_last_deletion_are_deleted_again(scene: Scene) -> None:
+    intent = scene.writer.begin()
+    scene.writer.abort(intent.intent_id)
+    scene.clock.advance("1 hour")
+    scene.settle(scene.lease()[0])
+    scene.clock.advance("1 hour")
+    last, _ = scene.lease()
+    scene.me.call("owe_upload", intent.backend, intent.object_key, "h", 10)
+    scene.settle(last)
+    assert scene.queued() == [intent.object_key]
+    scene.all_is_well()
+
+
 def bytes_that_are_content_are_never_owed(scene: Scene) -> None:
     key = scene.stored("a")
     assert not scene.me.call("owe_upload", "default", key, "h", 10)[0].owe_upload
@@ -327,6 +340,13 @@ MUTANTS = [
         "doors/owe_upload",
         "if v_queued then",
         "if false then",
+    ),
+    mutant(
+        "late bytes are left to a deletion that came before them",
+        bytes_that_came_after_their_last_deletion_are_deleted_again,
+        "doors/owe_upload",
+        "set passes_left = 2",
+        "set passes_left = q.passes_left",
     ),
     mutant(
         "content is owed a deletion as a late upload",

@@ -49,6 +49,19 @@ def test_bytes_of_an_open_intent_and_bytes_that_are_owed_already_are_left_alone(
     assert accounts(db) == truth(db) == Bytes(orphan=10)
 
 
+def test_bytes_that_came_after_a_deletion_that_is_not_settled_yet_are_deleted_again(db, writer, clock):
+    intent = writer.begin()
+    writer.abort(intent.intent_id)
+    clock.advance("1 hour")
+    writer.call("finish_cleanup", writer.call("claim_cleanup")[0].lease, "[]")
+    clock.advance("1 hour")
+    last = writer.call("claim_cleanup")[0].lease
+    assert not owe(writer, intent)
+    writer.call("finish_cleanup", last, "[]")
+    assert [(left.object_key, left.passes_left) for left in owed(db)] == [(intent.object_key, 1)]
+    assert accounts(db) == truth(db) == Bytes(orphan=10)
+
+
 def test_bytes_whose_paste_was_released_are_owed_by_its_batch_alone(db, writer, clock, worker):
     intent = writer.begin(expires="1 second")
     writer.commit(intent.intent_id)

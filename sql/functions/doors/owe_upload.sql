@@ -2,6 +2,8 @@
 -- would ever look for these bytes again: their key is queued, as that of an intent which is dropped.
 -- Safe, since a key of ours becomes content only by the commit of its one intent: without that it is content now, or never.
 -- Whatever PostgreSQL knows in any way, as content or as owed, is left alone; and no name but those that we make is taken.
+-- A key that is queued already may have been deleted just before its bytes came, by somebody who has yet to say so: it is to
+-- be deleted twice from here on, and once more where that one settles its lease.
 create or replace function reaper.owe_upload(p_backend text, p_object_key text, p_content_hash text, p_size_bytes bigint)
     returns boolean
     language plpgsql volatile security definer
@@ -24,6 +26,7 @@ begin
             message = format('%s on %s is not the key of an intent', coalesce(p_object_key, '(null)'), coalesce(p_backend, '(null)')),
             hint    = 'Give backend, object_key, content_hash and size_bytes as begin_put took and returned them.';
     end if;
+    update reaper.cleanup_queue q set passes_left = 2 where q.backend = p_backend and q.object_key = p_object_key;
     if exists (select from reaper.known_objects(p_backend, array[p_object_key])) then
         return false;
     end if;
