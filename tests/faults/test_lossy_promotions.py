@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -125,6 +126,22 @@ def test_a_standby_that_is_back_lets_the_objects_go(servers: Servers, ground: Gr
     ground.drain()
     assert len(ground.keys()) == 1
     assert ground.sql("select * from reaper.cleanup_queue") == []
+
+
+def test_an_old_primary_that_lives_on_deletes_nothing_that_the_new_one_needs(
+    servers: Servers, ground: Ground
+) -> None:
+    ground.sql(WAIT, "*")
+    fill(ground, servers)
+    assert servers.standby is not None
+    servers.standby.promote()
+    old = replace(ground, dsn=servers.primary.dsn(ground.dbname))
+    new = replace(ground, dsn=servers.standby.dsn(ground.dbname))
+    with new.opened() as (store, _):
+        store.extend("expired", DAY)
+        old.drain()
+        assert old.value("select count(*) from pastes") == 2
+        assert is_readable(store, "expired", 0)
 
 
 def test_a_release_that_became_visible_before_the_synchronous_standby_had_it_deletes_nothing(
