@@ -7,6 +7,7 @@ moment: what it held is written in its batch, and the watchdog and the next drai
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ from reaper.session import TRANSIENT, Session
 from reaper.standby import Standby
 from reaper.stop import Stop
 from reaper.telemetry import Telemetry
+
+# Another drain lets go of what it holds in a moment, somebody else perhaps in hours: how often to look.
+PAUSES = (0.05, 0.2, 1.0)
 
 
 def always(_: Stop) -> bool:
@@ -135,13 +139,15 @@ class Lane:
     def drain(self) -> bool:
         """Reap batch after batch; the side effects of one overlap with the claim of the next."""
         cursor, released, drained = START, False, False
+        pauses = iter(PAUSES)
         settling: Future[None] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
             while not drained and self._may_claim():
                 claim = self._claim(cursor)
                 if claim is None:
                     self.allowance.put_back()
-                    drained = self._is_drained(cursor, released)
+                    pauses = iter(PAUSES) if released else pauses
+                    drained = not released and not self._looks_again(cursor, pauses)
                     cursor, released = START, False
                     continue
                 cursor = claim.cursor
@@ -167,11 +173,16 @@ class Lane:
             self.holdings.add(claim.batch_id)
         return claim
 
-    def _is_drained(self, cursor: Cursor, released: bool) -> bool:
-        """Whether a pass from the start found nothing to claim, or nothing that others would let go."""
+    def _looks_again(self, cursor: Cursor, pauses: Iterator[float]) -> bool:
+        """After a pass that released nothing: whether something is left that others may let go soon."""
         if cursor == START:
-            return not self.session.call(lambda q: q.returned_ownerless())
-        return not released
+            if self.session.call(lambda q: q.returned_ownerless()):
+                return True
+            if not self.session.call(lambda q: q.ownerless_rows()):
+                return False
+        pause = next(pauses, None)
+        time.sleep(pause or 0.0)
+        return pause is not None
 
     def _drop(self, claim: Claim) -> Batch | None:
         try:

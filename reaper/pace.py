@@ -7,6 +7,8 @@ import time
 
 from reaper.stop import Stop
 
+# How much of a second's rows one batch may have: somebody else waits for as long as it takes.
+LONGEST = 0.025
 # How long a stop goes unnoticed at most.
 STEP = 0.2
 
@@ -18,6 +20,12 @@ class Pace:
         self._rows_per_second = rows_per_second
         self._guard = threading.Lock()
         self._free_at = time.monotonic()
+
+    def batch(self, rows: int) -> int:
+        """How large a batch of so many rows may be: a pace is kept in small steps, not in bursts."""
+        if self._rows_per_second is None:
+            return rows
+        return max(1, min(rows, round(self._rows_per_second * LONGEST)))
 
     def wait(self, rows: int, stop: Stop) -> None:
         """Wait for the turn of a batch of so many rows, or for the stop."""

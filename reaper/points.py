@@ -76,6 +76,7 @@ QUESTIONS = (
     "get_paste",
     "is_runnable",
     "now",
+    "ownerless_rows",
     "policy_limit",
     "throttle",
 )

@@ -109,6 +109,10 @@ class Queries:
         """Give back rows that a drop had to leave to somebody else; whether there were any."""
         return bool(self._value("select reaper.returned_ownerless()"))
 
+    def ownerless_rows(self) -> int:
+        """How many rows a drop had to leave to somebody else who still holds them."""
+        return int(self._value("select reaper.ownerless_rows()"))
+
     def reset_stuck(self, older_than: timedelta) -> Reset:
         """Take back what dead workers hold."""
         reset = self._one(Reset, "select * from reaper.reset_stuck(%s)", older_than)

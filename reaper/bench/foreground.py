@@ -15,7 +15,8 @@ from reaper.bench.visitors import Visitors, visiting
 from reaper.bench.workload import Workload
 
 WORKERS = 2
-PACED_ROWS_PER_SECOND = 5000
+# Ten million rows in an hour and a half.
+PACED_ROWS_PER_SECOND = 2000
 
 
 @dataclass(frozen=True)

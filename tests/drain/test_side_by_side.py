@@ -1,7 +1,12 @@
 """Many drains on one backlog."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
+import psycopg
+import pytest
+
+from reaper import expiry
 from tests.drain.world import World, ended
 
 
@@ -16,6 +21,22 @@ def test_eight_processes_share_a_backlog_and_leave_exactly_what_lives(
     assert world.value("select sum(rows_deleted) from reaper.runs") == half
     assert world.value("select count(*) from pastes") == half
     assert world.value("select count(distinct worker) from reaper.runs") > 1
+
+
+def test_a_row_that_somebody_holds_for_a_moment_is_looked_at_again(
+    world: World, populate: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    populate(due=50, live=10, contents=35)
+    [(batch,)] = world.sql("select batch_id from reaper.claim_expired(20, 'another')")
+    with psycopg.connect(world.dsn) as holder:
+        holder.execute("select from pastes where deletion_status = 'DELETION_IN_PROGRESS' limit 1 for update")
+        world.sql("select from reaper.drop_references(%s)", batch)
+        world.sql("select reaper.retire_worker('another')")
+        monkeypatch.setattr(expiry, "time", SimpleNamespace(sleep=lambda _: holder.rollback()))
+        world.drain(batch_size=20)
+    assert world.value("select reaper.count_due()") == 0
+    assert world.value("select reaper.ownerless_rows()") == 0
+    world.judge()
 
 
 def test_a_drain_by_sql_alone_leaves_its_side_effects_to_the_next_worker(

@@ -178,6 +178,7 @@ EXECUTE = {
     "retry_dead": {"ops"},
     "retry_pause": NOBODY,
     "return_rows": NOBODY,
+    "ownerless_rows": DOING,
     "returned_ownerless": DOING,
     "reusable_names": NOBODY,
     "right_problems": NOBODY,

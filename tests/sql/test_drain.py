@@ -6,6 +6,8 @@ import pytest
 
 from tests.paste_fixtures import codes, column, contents, findings, marked, record, refs, refused, value
 
+EVENT = "select wait_event from pg_stat_activity where pid = %s"
+
 
 @pytest.fixture
 def call_drain(checked_db):
@@ -152,6 +154,27 @@ def test_rows_that_were_held_between_claim_and_drop_are_taken_on_a_second_look(
         holder.execute("select from pastes where short_code = 'p00003' for no key update")
         me.drop(batch)
     call_drain()
+    assert codes(db) == set()
+
+
+def test_a_row_that_somebody_holds_for_a_moment_is_looked_at_again(db, paste, me, worker):
+    """The claim of another drain locks rows that it does not get, and lets go of them when it is over."""
+    paste.many("p", 25)
+    body = value(db, "select pg_get_functiondef('reaper.drain'::regproc)")
+    assert body.count("'{0.05, 0.2, 1}'") == 1
+    # As patient as the slowest machine needs.
+    db.execute(body.replace("'{0.05, 0.2, 1}'", "array_fill(0.05::float8, array[1000])"))
+    holder, drainer = worker("holder").connection, worker("drainer").connection
+    batch = me.claim()
+    thread = threading.Thread(target=lambda: drainer.execute("call reaper.drain(10)"))
+    with holder.transaction():
+        holder.execute("select from pastes where short_code = 'p00013' for update")
+        me.drop(batch)
+        assert value(db, "select reaper.ownerless_rows()") == 1
+        thread.start()
+        while value(db, EVENT, drainer.info.backend_pid) != "PgSleep":
+            pass
+    thread.join()
     assert codes(db) == set()
 
 

@@ -59,3 +59,10 @@ def test_a_stop_ends_the_waiting(clock):
     keeper.wait(1000, stop)
     keeper.wait(1000, stop)
     assert clock.now == 0
+
+
+def test_a_pace_is_kept_in_small_batches():
+    assert Pace().batch(1000) == 1000
+    assert Pace(100_000).batch(1000) == 1000
+    assert Pace(2000).batch(1000) == 50
+    assert Pace(1).batch(1000) == 1

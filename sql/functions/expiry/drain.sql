@@ -14,6 +14,8 @@ declare
     v_failed   integer := 0;
     v_rows     bigint  := 0;
     v_dropped  integer;
+    v_pauses   float8[] := '{0.05, 0.2, 1}';
+    v_futile   integer := 0;
 begin
     while p_max_batches is null or v_batches < p_max_batches loop
         -- A claim that a crash of the server undoes is made again; the drop makes itself durable.
@@ -22,8 +24,17 @@ begin
         commit;
         if v_claim.batch_id is null then
             -- The cursor has passed rows that came late or were given back: the end is only where a pass from the start
-            -- releases nothing. Not where it finds nothing: somebody may hold a content row for hours.
-            exit when v_released = 0 and not reaper.returned_ownerless();
+            -- releases nothing. What is left then is held by others: another drain lets go of it in a moment, so it is worth
+            -- a second look, and a third; but somebody may hold a content row for hours.
+            if v_released > 0 then
+                v_futile := 0;
+            elsif v_code is not null or not reaper.returned_ownerless() then
+                exit when v_code is null and reaper.ownerless_rows() = 0;
+                v_futile := v_futile + 1;
+                exit when v_futile > pg_catalog.cardinality(v_pauses);
+                commit;
+                perform pg_catalog.pg_sleep(v_pauses[v_futile]);
+            end if;
             commit;
             v_released := 0;
             v_after := '-infinity';
