@@ -3,13 +3,23 @@
 from contextlib import suppress
 from datetime import timedelta
 
+from hypothesis import strategies as st
+
 from tests.programs.base import Base, Upload, allowing, any_one, codes, ends, lives, move, numbers, slots
 from tests.programs.outside import Away, content, name
 from tests.programs.world import Paste
 
 # The writer that does all at once.
 HASTY = -1
-MIN_AGE = timedelta(minutes=15)
+# Twice settings.intent_min_age: until then a key that was given up is deleted once more.
+LATEST = timedelta(minutes=30)
+ROOM = """
+select b.quota is null or not i.reserved
+       or b.quota >= (select sum(d.used_bytes + d.orphan_bytes + d.reserved_bytes)
+                        from reaper.byte_deltas d where d.backend = b.name)
+  from reaper.put_intents i join reaper.backend_list b on b.name = i.backend
+ where i.intent_id = %s
+"""
 # An application that counts its own references.
 STORE = """
 insert into content (content_hash, ref_count, size_bytes) values (%s, 1, %s)
@@ -45,6 +55,7 @@ class Writers(Base):
         if refusal.sqlstate:
             return
         assert code not in self.world.living()
+        assert self.world.sql(ROOM, row.intent_id) == [(True,)], "more was promised than there is room for"
         self.leave(slot)
         place = (row.backend, row.object_key, self.world.now, row.upload_required)
         self.writers[slot] = Upload(row.intent_id, code, data, until, *place)
@@ -56,7 +67,7 @@ class Writers(Base):
             self.world.call("owe_upload", upload.backend, upload.key, name(upload.data), len(upload.data))
             self.world.in_hand.discard((upload.backend, upload.key))
         elif upload and upload.sent:
-            self.landing.append((upload.backend, upload.key, upload.data, upload.begun + MIN_AGE))
+            self.landing.append((upload.backend, upload.key, upload.data, upload.begun + LATEST))
 
     def upload(self, slot: int, how: str) -> None:
         """Send the bytes, however late; or be told nothing, and have them land later or never."""
@@ -68,12 +79,13 @@ class Writers(Base):
                 upload.stored = True
                 self.world.in_hand.add((upload.backend, upload.key))
 
-    @move(when=lambda self: self.landing, which=any_one)
-    def land(self, which: int) -> None:
-        """Bytes arrive whose sender is gone."""
+    @move(when=lambda self: self.landing, which=any_one, harmed=st.sampled_from(["", "cut off", "changed"]))
+    def land(self, which: int, harmed: str) -> None:
+        """Bytes arrive whose sender is gone, and perhaps not as they were sent."""
         backend, key, data, latest = self.landing.pop(which % len(self.landing))
         if self.world.now < latest:
-            self.world.backends[backend].objects[key] = data
+            forms = {"": data, "cut off": data[1:], "changed": data[::-1]}
+            self.world.backends[backend].objects[key] = forms[harmed]
 
     def commit_put(self, slot: int, end: str) -> None:
         """Only who knows that its bytes are there, or needs none, commits."""
