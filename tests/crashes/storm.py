@@ -39,6 +39,10 @@ select format('%%s-%%s', left(h, 16), n), h, reaper.clock() - interval '1 day' *
 """
 # What is created anew is due later than this.
 BACKLOG = "select exists (select from pastes where expires_at < reaper.clock() - interval '1 hour')"
+AT_WORK = """
+select 1 from pg_stat_activity
+ where datname = current_database() and application_name in ('reaper:drain:0', 'reaper:store:0')
+"""
 SILENT = "update reaper.workers set beat_at = '-infinity' where split_part(worker, ':', 2) = any (%s)"
 
 
@@ -60,6 +64,8 @@ class Storm:
         self.began = self.ward.now()
         with self._created_anew(), self._watched():
             self._kill_until_drained()
+        # PostgreSQL may still be at what the last of the dead asked for.
+        self.ward.until_none(AT_WORK)
 
     def _load(self) -> None:
         data = {sha256(content).hexdigest(): content for content in self.contents}

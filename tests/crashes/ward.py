@@ -102,9 +102,13 @@ class Ward(Work):
 
     def until_idle(self) -> None:
         """Wait until PostgreSQL has done all that a process asked for."""
+        self.until_none(BUSY)
+
+    def until_none(self, query: str) -> None:
+        """Wait until a query finds nothing any more."""
         deadline = time.monotonic() + DEADLINE
-        while self.sql(BUSY):
-            assert time.monotonic() < deadline, "PostgreSQL is still at it"
+        while self.sql(query):
+            assert time.monotonic() < deadline, f"there is still somebody: {query}"
             time.sleep(0.001)
 
     def heal(self) -> None:
