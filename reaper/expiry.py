@@ -147,7 +147,7 @@ class Lane:
                 if claim is None:
                     self.allowance.put_back()
                     pauses = iter(PAUSES) if released else pauses
-                    drained = not released and not self._looks_again(cursor, pauses)
+                    drained = not released and not self._looks_again(pauses)
                     cursor, released = START, False
                     continue
                 cursor = claim.cursor
@@ -173,13 +173,14 @@ class Lane:
             self.holdings.add(claim.batch_id)
         return claim
 
-    def _looks_again(self, cursor: Cursor, pauses: Iterator[float]) -> bool:
-        """After a pass that released nothing: whether something is left that others may let go soon."""
-        if cursor == START:
-            if self.session.call(lambda q: q.returned_ownerless()):
-                return True
-            if not self.session.call(lambda q: q.ownerless_rows()):
-                return False
+    def _looks_again(self, pauses: Iterator[float]) -> bool:
+        """After a pass that released nothing: whether rows are left that others may let go of soon.
+
+        Rows whose content somebody holds were waited for already, and are none of these.
+        """
+        given_back = self.session.call(lambda q: q.returned_ownerless())
+        if not given_back and not self.session.call(lambda q: q.ownerless_rows()):
+            return False
         pause = next(pauses, None)
         time.sleep(pause or 0.0)
         return pause is not None

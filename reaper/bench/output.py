@@ -17,7 +17,11 @@ def publish(results: Results, console: Console, directory: Path, onto: Path | No
     _write(directory, "results.json", as_json(results, [target.as_json() for target in reached]))
     _draw(directory, results)
     console.print(f"\nresults.json and plots: {directory}/")
-    if onto:
+    if onto and results.problems:
+        console.print(
+            f"{onto} is left as it is: figures of a run in which something was left behind are none"
+        )
+    elif onto:
         _draw(onto.with_suffix(""), results)
         page.insert(onto, page.markdown(results, reached, onto.stem))
         console.print(f"figures: {onto}")

@@ -38,7 +38,7 @@ class Plan:
     @property
     def steps(self) -> int:
         """How many runs there are to wait for, for the sake of a progress bar."""
-        return sum(len(match.entries) * match.rounds for match in self.matches) + len(self.growth) + 2 + 3
+        return sum(len(match.entries) * match.rounds for match in self.matches) + 2 * len(self.growth) + 2 + 3
 
 
 def make(name: str, rows: int, rounds: int, growth: tuple[int, ...], seconds: float, seed: int) -> Plan:

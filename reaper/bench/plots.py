@@ -44,7 +44,8 @@ def _bars(canvas: Canvas, results: Results, workload: Workload, top: float) -> N
         canvas.text((LABELS, y + 14), entry.name, 12, anchor="end")
         canvas.bar((LABELS + 10, y + 3), room * rate / end, ROW - 8, _colour(entry))
         ratio = results.ratio(workload, entry, FLOOR)
-        words = f"{rate:,.0f}" if entry == FLOOR else f"{rate:,.0f}  ({_short(ratio)})"
+        sampled = "≈ " if entry.contestant.sample is not None else ""
+        words = f"{rate:,.0f}" if entry == FLOOR else f"{sampled}{rate:,.0f}  ({_short(ratio)})"
         canvas.text((LABELS + 18 + max(1.5, room * rate / end), y + 14), words, 12, FAINT)
 
 

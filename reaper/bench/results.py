@@ -68,8 +68,15 @@ class Results:
     @property
     def problems(self) -> list[str]:
         """What the judge found; speed without correctness counts for nothing."""
-        every = (*self.runs, *self.growth.sizes, self.growth.free, self.growth.pinned)
-        return [f"{run.entry.name} on {run.workload.name}: {p}" for run in every for p in run.problems]
+        grown = self.growth
+        every = (
+            *(*self.runs, *grown.sizes, *grown.in_cohorts, *grown.floors),
+            *(grown.free, grown.pinned),
+        )
+        found = [f"{run.entry.name} on {run.workload.name}: {p}" for run in every for p in run.problems]
+        return found + [
+            f"{phase.name}: no row was drained" for phase in self.foreground[1:] if not phase.rows_per_second
+        ]
 
     @property
     def warnings(self) -> list[str]:
@@ -102,7 +109,7 @@ def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
             "settings": dict(results.settings),
             "targets": targets,
             "runs": [_run(run) for run in results.runs],
-            "growth": [_run(run, claims=True) for run in growth.sizes],
+            "growth": [_run(run, claims=True) for run in (*growth.sizes, *growth.in_cohorts, *growth.floors)],
             "pinned": {"free": _run(growth.free, claims=True), "pinned": _run(growth.pinned, claims=True)},
             "foreground": [asdict(phase) for phase in results.foreground],
             "problems": results.problems,

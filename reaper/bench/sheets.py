@@ -38,11 +38,12 @@ def contest(results: Results, workload: Workload) -> Sheet:
 def growth(results: Results) -> Sheet:
     """One worker on ever larger tables, and beside a pinned snapshot."""
     measured = results.growth
-    named = [(run.workload.name, run) for run in measured.sizes]
+    named = [(run.workload.name, run) for run in (*measured.sizes, *measured.in_cohorts)]
+    named += [(f"floor, {run.workload.name}", run) for run in measured.floors]
     named += [("no snapshot pinned", measured.free), ("snapshot pinned", measured.pinned)]
     return Sheet(
         "Growth, one worker",
-        ("", "µs/row", "CPU µs/row", "claim p50 ms", "claim p99 ms", "dead tuples/row"),
+        ("", "µs/row", "CPU µs/row", "claim p50 ms", "claim p99 ms", "longest claim ms", "dead tuples/row"),
         tuple((name, *_growth(run)) for name, run in named),
     )
 
@@ -95,6 +96,7 @@ def _growth(run: Run) -> tuple[str, ...]:
         f"{run.cpu_per_row:.1f}",
         f"{percentile(claims, 0.5):.1f}",
         f"{percentile(claims, 0.99):.1f}",
+        f"{max(claims, default=0.0):.1f}",
         f"{run.cost.dead_tuples / max(1, run.rows):.2f}",
     )
 

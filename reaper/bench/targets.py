@@ -66,10 +66,10 @@ def _compared(
 
 
 def _against_hand_written(results: Results) -> list[Target]:
-    main = results.workloads()[0]
-    found = {entry.name: entry for entry in results.entries(main)}
     return [
-        _compared(results, main, ours, found[name], goal, f"{ours.name} ÷ {name}")
+        _compared(results, main, ours, found[name], goal, f"{ours.name} ÷ {name}, {main.name}")
+        for main in results.workloads()[:2]
+        for found in ({entry.name: entry for entry in results.entries(main)},)
         for name, ours, goal in (
             ("row by row", DATABASE[2], 30),
             ("seeds in plain Python", DATABASE[1], 4),
@@ -81,13 +81,15 @@ def _against_hand_written(results: Results) -> list[Target]:
 
 def _steady(results: Results) -> list[Target]:
     growth, phases = results.growth, results.foreground
-    small, large = growth.sizes[0], growth.sizes[-1]
     return [
-        Target(
-            f"cost per row, {large.workload.name} ÷ {small.workload.name}",
-            1.15,
-            small.rate / large.rate,
-            at_most=True,
+        *(
+            Target(
+                f"cost per row, {runs[-1].workload.name} ÷ {runs[0].workload.due:,}",
+                1.15,
+                runs[0].rate / runs[-1].rate,
+                at_most=True,
+            )
+            for runs in (growth.sizes, growth.in_cohorts)
         ),
         Target(
             "claim p99, snapshot pinned ÷ not",

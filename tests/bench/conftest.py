@@ -58,13 +58,15 @@ def results() -> Results:
     runs += [made_up(outside, e, 1, r) for e, r in ((entries.FLOOR, 40_000), (everything, 10_000))]
     small, large = Workload("100 due rows", 111), Workload("1,000 due rows", 1111)
     one = entries.DATABASE[1]
+    grown = (made_up(small, one, 1, 20_000), made_up(large, one, 1, 16_000))
     growth = Growth(
-        (made_up(small, one, 1, 20_000), made_up(large, one, 1, 16_000)),
+        *(grown, grown, grown),
         made_up(small, one, 1, 20_000),
         made_up(small, one, 1, 20_000),
     )
     phases = tuple(
-        Phase(name, 100, 0.001, 0.002, p99) for name, p99 in (("idle", 0.004), ("a", 0.02), ("b", 0.005))
+        Phase(name, 100, 0.001, 0.002, p99, 1000.0)
+        for name, p99 in (("idle", 0.004), ("a", 0.02), ("b", 0.005))
     )
     machine = Machine(2, "a processor", 8.0, "Linux 6", "3.12")
     began = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

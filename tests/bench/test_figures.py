@@ -46,8 +46,8 @@ def test_targets_compare_within_one_run(results: Results):
     assert (two.measured, two.goal, two.met) == (0.75, 0.6, True)
     assert judged["reaper, database path ÷ floor, cohort order"].measured == 0.5
     assert judged["reaper, everything, 2 workers ÷ floor, with Valkey and S3"].met is False
-    assert judged["reaper, database path, 2 workers ÷ row by row"].measured == 15
-    assert judged["cost per row, 1,000 due rows ÷ 100 due rows"].measured == 1.25
+    assert judged["reaper, database path, 2 workers ÷ row by row, random order"].measured == 15
+    assert judged["cost per row, 1,000 due rows ÷ 56"].measured == 1.25
     assert judged["claim p99, snapshot pinned ÷ not"].measured == 1
     assert judged["foreground p99, drain with a pace ÷ idle"].measured == 1.25
 

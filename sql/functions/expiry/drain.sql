@@ -24,12 +24,12 @@ begin
         commit;
         if v_claim.batch_id is null then
             -- The cursor has passed rows that came late or were given back: the end is only where a pass from the start
-            -- releases nothing. What is left then is held by others: another drain lets go of it in a moment, so it is worth
-            -- a second look, and a third; but somebody may hold a content row for hours.
+            -- releases nothing. Rows that somebody held at the moment of their drop are worth a second look, and a third: most
+            -- often it was the claim of another drain. Rows whose content is held were waited for already.
             if v_released > 0 then
                 v_futile := 0;
-            elsif v_code is not null or not reaper.returned_ownerless() then
-                exit when v_code is null and reaper.ownerless_rows() = 0;
+            else
+                exit when not reaper.returned_ownerless() and reaper.ownerless_rows() = 0;
                 v_futile := v_futile + 1;
                 exit when v_futile > pg_catalog.cardinality(v_pauses);
                 commit;
