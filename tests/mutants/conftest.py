@@ -1,6 +1,8 @@
+import sys
 from pathlib import Path
 
 import pytest
 
-# The plays assert outside of a test file; what they compared shall be seen all the same.
-pytest.register_assert_rewrite(*(f"tests.mutants.{file.stem}" for file in Path(__file__).parent.glob("*.py")))
+# The plays assert outside of a test file; what they compared shall be seen, unless others import them first.
+PLAYS = {f"tests.mutants.{file.stem}" for file in Path(__file__).parent.glob("*.py")}
+pytest.register_assert_rewrite(*(PLAYS - sys.modules.keys()))
