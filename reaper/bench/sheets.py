@@ -94,9 +94,7 @@ def _growth(run: Run) -> tuple[str, ...]:
     return (
         f"{1e6 / run.rate:.1f}",
         f"{run.cpu_per_row:.1f}",
-        f"{percentile(claims, 0.5):.1f}",
-        f"{percentile(claims, 0.99):.1f}",
-        f"{max(claims, default=0.0):.1f}",
+        *(f"{percentile(claims, share):.1f}" if claims else NOTHING for share in (0.5, 0.99, 1.0)),
         f"{run.cost.dead_tuples / max(1, run.rows):.2f}",
     )
 
