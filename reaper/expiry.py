@@ -98,7 +98,7 @@ class Lane:
     gate: Callable[[Stop], bool] = always
 
     def run(self) -> bool:
-        """Finish what others left, then drain; whether a claim from the start found nothing in the end."""
+        """Finish what others left, then drain; whether nothing was left in the end but what others hold."""
         trouble = self._tried(self.adopt) or self._tried(self.retry_owed)
         drained = self.drain()
         if trouble:

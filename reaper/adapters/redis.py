@@ -36,18 +36,12 @@ class RedisCache:
 
         Enough for what has expired: an entry cannot be filled for longer than its paste has to live.
         """
-        failed: dict[str, str] = {}
-        for chunk in _chunks(codes):
-            if not self._forget_at_once(chunk):
-                failed.update(self._remove_chunk(chunk, self._removal))
-        return failed
+        left = [code for chunk in _chunks(codes) if not self._forget_at_once(chunk) for code in chunk]
+        return self._remove_all(left, lambda code, remove: [(remove, self._names.entry(code))])
 
     def drop(self, codes: Sequence[str]) -> Mapping[str, str]:
         """As forget, and for a while none can be filled again; costs twice as much."""
-        failed: dict[str, str] = {}
-        for chunk in _chunks(codes):
-            failed.update(self._remove_chunk(chunk, self._names.burial))
-        return failed
+        return self._remove_all(codes, self._names.burial)
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """Write entries without an end, as an application might; Unreachable when Redis does not answer."""
@@ -74,8 +68,11 @@ class RedisCache:
         """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer."""
         self._link.check()
 
-    def _removal(self, code: str, remove: str) -> list[Command]:
-        return [(remove, self._names.entry(code))]
+    def _remove_all(self, codes: Sequence[str], how: Removal) -> Mapping[str, str]:
+        failed: dict[str, str] = {}
+        for chunk in _chunks(codes):
+            failed.update(self._remove_chunk(chunk, how))
+        return failed
 
     def _forget_at_once(self, codes: Sequence[str]) -> bool:
         """Drop all in one command, a tenth of the work of one each; False where each must be asked for."""

@@ -88,13 +88,12 @@ class Sweep:
             return ()
 
     def _delete_entries(self, entries: Sequence[Entry]) -> None:
-        alone = [entry for entry in entries if _NOT_XML.search(entry.key)]
-        for chunk in _chunks([entry for entry in entries if entry not in alone] if alone else entries):
+        for chunk in _chunks([entry for entry in entries if not _NOT_XML.search(entry.key)]):
             if self._bucket.single_deletes:
                 self._one_by_one(chunk)
             else:
                 self._together(chunk)
-        self._one_by_one(alone)
+        self._one_by_one([entry for entry in entries if _NOT_XML.search(entry.key)])
 
     def _together(self, chunk: Sequence[Entry]) -> None:
         halt = self._halt()
