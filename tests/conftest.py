@@ -18,6 +18,7 @@ from pytest_postgresql.executors import NoopExecutor
 from reaper.embedded import Postgres
 from reaper.migrate import migrate
 from tests import service_descriptions  # noqa: F401  read once
+from tests.databases import cloned
 
 pytest_plugins = ["tests.paste_fixtures", "tests.door_fixtures", "tests.ordeals"]
 
@@ -119,14 +120,9 @@ def db(
     maintenance: psycopg.Connection[Any], server: Postgres, migrated_template: NoopExecutor
 ) -> Iterator[psycopg.Connection[Any]]:
     """A superuser's connection, in autocommit, to a database that only this test uses."""
-    template = sql.Identifier(migrated_template.template_dbname)
-    dbname = f"reaper_test_{next(numbers)}"
-    name = sql.Identifier(dbname)
-    # Files in memory are copied in half the time that the default takes, which writes each page to the WAL.
-    maintenance.execute(sql.SQL("create database {} template {} strategy file_copy").format(name, template))
-    with closing(psycopg.connect(server.dsn(dbname), autocommit=True)) as connection:
+    name = f"reaper_test_{next(numbers)}"
+    with cloned(maintenance, server, migrated_template.template_dbname, name) as connection:
         yield connection
-    maintenance.execute(sql.SQL("drop database {} with (force)").format(name))
 
 
 @pytest.fixture

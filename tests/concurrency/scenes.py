@@ -8,6 +8,8 @@ from uuid import uuid4
 
 from psycopg.rows import tuple_row
 
+from tests.databases import EMPTY
+
 from .actors import Connection, Memory, Step
 from .explorer import Actor, Exploration, Run, explore, sql
 from .stage import Connect
@@ -43,24 +45,9 @@ STAGE = """
     alter function reaper.extend_paste(text, timestamptz) set lock_timeout = 0;
     update reaper.settings set clock_may_move = true;
 """
-CLEAN = """
+CLEAN = f"""
     update reaper.settings set clock_offset = '0' where clock_offset <> '0';
-    update reaper.stray_scan set after = '-infinity', after_code = '', rest_until = '-infinity';
-    update reaper.unreferenced_scan set after = '';
-    delete from public.pastes;
-    delete from public.content;
-    delete from reaper.put_intents;
-    delete from reaper.object_locations;
-    delete from reaper.byte_deltas;
-    delete from reaper.batches;
-    delete from reaper.workers;
-    delete from reaper.blocked;
-    delete from reaper.cleanup_queue;
-    delete from reaper.cleanup_dlq;
-    delete from reaper.invalidations;
-    delete from reaper.retired_keys;
-    delete from reaper.runs;
-    delete from reaper.drift;
+    {EMPTY}
     delete from public.deleted_pastes;
     delete from public.deleted_content;
 """

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +6,13 @@ import psycopg
 import pytest
 import redis
 from moto.s3.models import s3_backends
-from psycopg import sql
 from pytest_postgresql.executors import NoopExecutor
 
 from reaper import config
 from reaper.app import App
 from reaper.embedded import Moto, Postgres, Valkey
 from reaper.files import installed_source
+from tests.databases import cloned
 from tests.detectors.house import House
 from tests.drain.conftest import moto, numbers, valkey  # noqa: F401
 from tests.drain.world import ACCOUNT, LOGIN
@@ -26,11 +25,8 @@ def house_db(
     maintenance: psycopg.Connection[Any], server: Postgres, migrated_template: NoopExecutor
 ) -> Iterator[psycopg.Connection[Any]]:
     """A database that all damages share, because each is rolled back."""
-    template = sql.Identifier(migrated_template.template_dbname)
-    maintenance.execute(sql.SQL("create database {} template {}").format(sql.Identifier(NAME), template))
-    with closing(psycopg.connect(server.dsn(NAME), autocommit=True)) as connection:
+    with cloned(maintenance, server, migrated_template.template_dbname, NAME) as connection:
         yield connection
-    maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(NAME)))
 
 
 @pytest.fixture(scope="module")

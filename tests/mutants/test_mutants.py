@@ -1,15 +1,16 @@
 """Take one safeguard out of the SQL, and a play goes wrong: no safeguard is idle, and every play can fail."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg import IsolationLevel, sql
+from psycopg import IsolationLevel
 from pytest_postgresql.executors import NoopExecutor
 
 from reaper.embedded import Postgres
+from tests.databases import cloned
 from tests.mutants import (
     claiming,
     cleaning,
@@ -39,12 +40,9 @@ def rehearsed(
     maintenance: psycopg.Connection[Any], server: Postgres, migrated_template: NoopExecutor
 ) -> Iterator[psycopg.Connection[Any]]:
     """A database that all plays share, because each is rolled back."""
-    template = sql.Identifier(migrated_template.template_dbname)
-    maintenance.execute(sql.SQL("create database {} template {}").format(sql.Identifier(NAME), template))
-    with closing(psycopg.connect(server.dsn(NAME), autocommit=True)) as connection:
+    with cloned(maintenance, server, migrated_template.template_dbname, NAME) as connection:
         connection.execute("set statement_timeout = '10s'")
         yield connection
-    maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(NAME)))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import psycopg
 from psycopg.rows import namedtuple_row
 
 from tests import judge
+from tests.databases import EMPTY
 from tests.paste_fixtures import Clock, Connection, value
 from tests.programs.outside import Backend, Cache, name
 
@@ -29,26 +30,11 @@ STEADY = """
 create or replace function reaper.retry_pause(p_attempts integer) returns interval language sql volatile
 as $$ select least(interval '1 minute' * 3 ^ least(p_attempts - 1, 10), interval '24 hours') $$
 """
-CLEAN = """
+CLEAN = f"""
 update reaper.settings set clock_offset = '0', circuit_failures = 2, intent_min_age = '15 minutes';
-update reaper.stray_scan set after = '-infinity', after_code = '', rest_until = '-infinity';
-update reaper.unreferenced_scan set after = '';
 update reaper.backend_list set quota = null, state = 'active';
-delete from public.pastes;
-delete from public.content;
-delete from reaper.put_intents;
-delete from reaper.object_locations;
-delete from reaper.byte_deltas;
-delete from reaper.batches;
-delete from reaper.workers;
-delete from reaper.blocked;
-delete from reaper.cleanup_queue;
-delete from reaper.cleanup_dlq;
-delete from reaper.invalidations;
-delete from reaper.retired_keys;
+{EMPTY}
 delete from reaper.circuits;
-delete from reaper.runs;
-delete from reaper.drift;
 delete from reaper.audit;
 """
 READABLE = """
