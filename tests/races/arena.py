@@ -183,6 +183,8 @@ class Arena(Shop):
         """Nobody met a live paste without its bytes, and once all has settled only what lives is left."""
         assert self.unreadable == []
         assert self.sql("select * from reaper.check_invariants()") == []
+        # A worker may have been killed after the last look at who is dead.
+        self.outlive()
         with self.opened() as (store, _):
             kept = {
                 store.put(hands.content(n), None).short_code: hands.content(n) for n in range(CONTENTS // 2)
