@@ -1,8 +1,9 @@
 """A private S3 server: moto, in a thread of this process, so that it ends with it."""
 
 import logging
+from collections.abc import Iterator
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from reaper.embedded.errors import EmbeddedError
 
@@ -15,6 +16,7 @@ class Moto:
             from moto.server import ThreadedMotoServer
         except ImportError as error:
             raise EmbeddedError("no moto was found; pip install 'reaper[embedded]' brings it") from error
+        _list_while_keys_go()
         # One line per request is of no use to anybody.
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -41,3 +43,15 @@ class Moto:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _list_while_keys_go() -> None:
+    """A listing of moto walks over a copy of the keys, but fails when one of them is deleted meanwhile."""
+    from moto.s3.utils import _VersionedKeyStore
+
+    def items(store: dict[str, list[Any]]) -> Iterator[tuple[str, Any]]:
+        for key, versions in dict(store).items():
+            if versions:
+                yield key, versions[-1]
+
+    _VersionedKeyStore.items = items  # type: ignore[assignment]

@@ -9,6 +9,7 @@ import boto3
 import psycopg
 import pytest
 import redis
+from moto.s3.models import s3_backends
 from psycopg.conninfo import conninfo_to_dict
 
 from reaper.embedded import EmbeddedError, Moto, Postgres, Stack, Valkey
@@ -130,3 +131,15 @@ def test_the_stack_has_all_three_and_stops_them():
         assert stack.valkey.url.startswith("redis://127.0.0.1:")
         assert stack.s3.endpoint_url.startswith("http://127.0.0.1:")
     assert not Path(stack.postgres.host).exists()
+
+
+def test_moto_lists_a_bucket_while_its_keys_go():
+    with Moto.start():
+        store = s3_backends["123456789012"]["aws"]
+        bucket = store.create_bucket("keys-that-go", "us-east-1")
+        for key in ("a", "b", "c"):
+            store.put_object(bucket.name, key, b"")
+        listing = iter(bucket.keys.items())
+        first, _ = next(listing)
+        bucket.keys.pop("b")
+        assert [first, *(key for key, _ in listing)] == ["a", "b", "c"]

@@ -64,7 +64,8 @@ class Works(World):
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             wait_until(
                 lambda: connection.execute(query, values or None).fetchone() == (True,),
-                f"{condition}\n{self.said()}",
+                condition,
+                self.said,
             )
 
     def jobs(self, status: str = "todo") -> list[str]:
@@ -98,11 +99,11 @@ class Works(World):
             process.join(DEADLINE)
 
 
-def wait_until(happened: Callable[[], bool], what: str) -> None:
-    """Return when it has happened; fail when that takes too long."""
+def wait_until(happened: Callable[[], bool], what: str, said: Callable[[], str] = str) -> None:
+    """Return when it has happened; fail when that takes too long, with all that was said until then."""
     deadline = time.monotonic() + DEADLINE
     while not happened():
-        assert time.monotonic() < deadline, f"did not happen: {what}"
+        assert time.monotonic() < deadline, f"did not happen: {what}\n{said()}"
         time.sleep(0.02)
 
 
