@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from reaper.bench.arena import Arena
 from reaper.bench.contestants.lanes import Lanes
 from reaper.bench.place import Place
-from reaper.bench.statistics import percentile
+from reaper.bench.statistics import median, paired_ratio, percentile
 from reaper.bench.team import assembled
 from reaper.bench.visitors import Visitors, visiting
 from reaper.bench.workload import Workload
@@ -19,50 +20,80 @@ WORKERS = 2
 PACED_ROWS_PER_SECOND = 2000
 
 
-@dataclass(frozen=True)
-class Phase:
-    """The waiting times of visitors while something goes on, or nothing."""
+class Kind(StrEnum):
+    """What goes on beside the visitors."""
 
-    name: str
-    requests: int
-    p50: float
-    p90: float
-    p99: float
-    # What the drain did meanwhile.
+    IDLE = "idle"
+    FAST = "draining"
+    PACED = f"draining at {PACED_ROWS_PER_SECOND:,} rows/s"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """The waiting times of visitors in one round, in seconds, and what was drained meanwhile."""
+
+    latencies: tuple[float, ...]
     rows_per_second: float = 0.0
 
 
+@dataclass(frozen=True)
+class Phase:
+    """All rounds of visitors while something goes on, or nothing."""
+
+    name: str
+    rounds: tuple[Visit, ...]
+
+    @property
+    def requests(self) -> int:
+        """How many came, in all rounds."""
+        return sum(len(visit.latencies) for visit in self.rounds)
+
+    @property
+    def rows_per_second(self) -> float:
+        """What the drain did meanwhile, the median of the rounds."""
+        return median([visit.rows_per_second for visit in self.rounds])
+
+    def waiting(self, share: float) -> float:
+        """A percentile of the waiting times, the median of the rounds."""
+        return median(self._percentiles(share))
+
+    def times_longer(self, other: Phase, share: float) -> float:
+        """The median of each round's own ratio between the percentiles."""
+        return paired_ratio(self._percentiles(share), other._percentiles(share))
+
+    def _percentiles(self, share: float) -> list[float]:
+        return [percentile(visit.latencies, share) for visit in self.rounds]
+
+
 def measure(
-    arena: Arena, workload: Workload, seconds: float, announce: Callable[[str], None]
+    arena: Arena, workload: Workload, seconds: float, rounds: int, announce: Callable[[str], None]
 ) -> tuple[Phase, ...]:
-    """Idle, then beside a drain at full speed, then beside one that keeps a pace; each on a fresh copy."""
-    announce("foreground: idle")
-    with arena.copy(workload) as place, visiting(place) as visitors:
-        idle = _idle(visitors, seconds)
-    announce("foreground: beside a drain")
-    with arena.copy(workload) as place, visiting(place) as visitors:
-        fast = _beside(visitors, place, "draining", Lanes(seconds=seconds))
-    announce("foreground: beside a drain that keeps a pace")
-    with arena.copy(workload) as place, visiting(place) as visitors:
-        paced = Lanes(seconds=seconds, pace=PACED_ROWS_PER_SECOND // WORKERS)
-        slow = _beside(visitors, place, f"draining at {PACED_ROWS_PER_SECOND:,} rows/s", paced)
-    return idle, fast, slow
+    """Idle, beside a drain at full speed, beside one that keeps a pace; each on a fresh copy."""
+    visits: dict[Kind, list[Visit]] = {kind: [] for kind in Kind}
+    for number in range(1, rounds + 1):
+        for kind in Kind:
+            announce(f"foreground, round {number} of {rounds}: {kind.value}")
+            with arena.copy(workload) as place, visiting(place) as visitors:
+                visits[kind].append(_visit(kind, visitors, place, seconds))
+    return tuple(Phase(kind.value, tuple(found)) for kind, found in visits.items())
 
 
-def _idle(visitors: Visitors, seconds: float) -> Phase:
+def _visit(kind: Kind, visitors: Visitors, place: Place, seconds: float) -> Visit:
+    if kind is Kind.IDLE:
+        return _idle(visitors, seconds)
+    pace = PACED_ROWS_PER_SECOND // WORKERS if kind is Kind.PACED else None
+    return _beside(visitors, place, Lanes(seconds=seconds, pace=pace))
+
+
+def _idle(visitors: Visitors, seconds: float) -> Visit:
     with visitors.watched() as latencies:
         time.sleep(seconds)
-    return _phase("idle", latencies, 0.0)
+    return Visit(tuple(latencies))
 
 
-def _beside(visitors: Visitors, place: Place, name: str, lanes: Lanes) -> Phase:
+def _beside(visitors: Visitors, place: Place, lanes: Lanes) -> Visit:
     with assembled(lanes, WORKERS, place) as team, visitors.watched() as latencies:
         began = time.perf_counter()
         rows = sum(work.rows for work in team.go())
         rate = rows / (time.perf_counter() - began)
-    return _phase(name, latencies, rate)
-
-
-def _phase(name: str, latencies: list[float], rate: float) -> Phase:
-    p50, p90, p99 = (percentile(latencies, share) for share in (0.5, 0.9, 0.99))
-    return Phase(name, len(latencies), p50, p90, p99, rate)
+    return Visit(tuple(latencies), rate)

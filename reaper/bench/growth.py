@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from reaper import db
 from reaper.bench.entries import DATABASE, FLOOR
 from reaper.bench.place import Place
-from reaper.bench.tournament import Entry, Run, Tournament
+from reaper.bench.rounds import Rounds
+from reaper.bench.tournament import Beside, Entry, Run, Tournament, nothing
 from reaper.bench.workload import Order, Workload
 
 DUE_SHARE = 0.9
@@ -17,37 +18,70 @@ DUE_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Growth:
-    """A drain per size, in both orders and by the floor; and one with and one without a pinned snapshot."""
+    """A drain per size, in both orders and by the floor; and with and without a pinned snapshot."""
 
-    sizes: tuple[Run, ...]
-    in_cohorts: tuple[Run, ...]
-    floors: tuple[Run, ...]
-    free: Run
-    pinned: Run
+    sizes: tuple[Rounds, ...]
+    in_cohorts: tuple[Rounds, ...]
+    floors: tuple[Rounds, ...]
+    free: Rounds
+    pinned: Rounds
+
+    @property
+    def parts(self) -> tuple[Rounds, ...]:
+        """Everything that was measured."""
+        return (*self.sizes, *self.in_cohorts, *self.floors, self.free, self.pinned)
 
 
-def measure(tournament: Tournament, sizes: Sequence[int], pinned: Workload) -> Growth:
+def measure(tournament: Tournament, sizes: Sequence[int], pinned: Workload, rounds: int) -> Growth:
     """Drain tables of each size with one worker, so that no claim waits for another."""
-    drained = [_drained(tournament, _table(due, Order.RANDOM), DATABASE[1], FLOOR) for due in sizes]
-    in_cohorts = [_drained(tournament, _table(due, Order.COHORT), DATABASE[1]) for due in sizes]
-    tournament.announce("claims without a pinned snapshot")
-    free = tournament.run(pinned, DATABASE[1])
-    tournament.announce("claims while a snapshot is pinned")
-    held = tournament.run(pinned, DATABASE[1], beside=pin_snapshot)
-    ours, floors = zip(*drained, strict=True)
-    return Growth(ours, tuple(run for (run,) in in_cohorts), floors, free, held)
+    ours, claims = DATABASE[1], (("no snapshot is pinned", nothing), ("a snapshot is pinned", pin_snapshot))
+    with _loaded(tournament, sizes, Order.RANDOM) as tables:
+        grown = _rounds([[_drain(tournament, t, ours, n) for t in tables] for n in _numbers(rounds)])
+        floors = _rounds([[_drain(tournament, t, FLOOR, 1) for t in tables]])
+    with _loaded(tournament, sizes, Order.COHORT) as tables:
+        in_cohorts = _rounds([[_drain(tournament, t, ours, 1) for t in tables]])
+    free, held = _rounds(
+        [[_claim(tournament, pinned, name, n, beside) for name, beside in claims] for n in _numbers(rounds)]
+    )
+    tournament.arena.forget(pinned)
+    return Growth(grown, in_cohorts, floors, free, held)
 
 
-def _table(due: int, order: Order) -> Workload:
-    return Workload(f"{due:,} due rows, {order.value}", round(due / DUE_SHARE), order, DUE_SHARE)
+def steps(sizes: Sequence[int], rounds: int) -> int:
+    """How many runs that are."""
+    return len(sizes) * (rounds + 2) + 2 * rounds
 
 
-def _drained(tournament: Tournament, workload: Workload, *entries: Entry) -> list[Run]:
-    tournament.announce(f"growth: {workload.name}")
+def _numbers(rounds: int) -> range:
+    return range(1, rounds + 1)
+
+
+@contextmanager
+def _loaded(tournament: Tournament, sizes: Sequence[int], order: Order) -> Iterator[list[Workload]]:
+    """Tables of all sizes at once: what slows a round slows all of them."""
+    tables = [
+        Workload(f"{due:,} due rows, {order.value}", round(due / DUE_SHARE), order, DUE_SHARE)
+        for due in sizes
+    ]
     try:
-        return [tournament.run(workload, entry) for entry in entries]
+        yield tables
     finally:
-        tournament.arena.forget(workload)
+        for table in tables:
+            tournament.arena.forget(table)
+
+
+def _drain(tournament: Tournament, table: Workload, entry: Entry, number: int) -> Run:
+    tournament.announce(f"growth, round {number}: {entry.name}, {table.name}")
+    return tournament.run(table, entry, number)
+
+
+def _claim(tournament: Tournament, table: Workload, name: str, number: int, beside: Beside) -> Run:
+    tournament.announce(f"claims, round {number}: {name}")
+    return tournament.run(table, DATABASE[1], number, beside)
+
+
+def _rounds(by_round: list[list[Run]]) -> tuple[Rounds, ...]:
+    return tuple(Rounds(runs) for runs in zip(*by_round, strict=True))
 
 
 @contextmanager

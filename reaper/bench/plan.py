@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reaper.bench import entries
+from reaper.bench import entries, foreground, growth
 from reaper.bench.tournament import Entry
 from reaper.bench.workload import Order, Workload
 
@@ -30,6 +30,8 @@ class Plan:
     matches: tuple[Match, ...]
     # Due rows of the tables whose cost per row is compared.
     growth: tuple[int, ...]
+    # Of growth, of claims beside a snapshot, and of the foreground.
+    rounds: int
     pinned: Workload
     foreground: Workload
     foreground_seconds: float
@@ -38,10 +40,11 @@ class Plan:
     @property
     def steps(self) -> int:
         """How many runs there are to wait for, for the sake of a progress bar."""
-        return sum(len(match.entries) * match.rounds for match in self.matches) + 2 * len(self.growth) + 2 + 3
+        contests = sum(len(match.entries) * match.rounds for match in self.matches)
+        return contests + growth.steps(self.growth, self.rounds) + len(foreground.Kind) * self.rounds
 
 
-def make(name: str, rows: int, rounds: int, growth: tuple[int, ...], seconds: float, seed: int) -> Plan:
+def make(name: str, rows: int, rounds: int, sizes: tuple[int, ...], seconds: float, seed: int) -> Plan:
     """Everything derives from the number of rows in the two main tables."""
     main = Workload("random order", rows)
     return Plan(
@@ -52,7 +55,8 @@ def make(name: str, rows: int, rounds: int, growth: tuple[int, ...], seconds: fl
             *(Match(shape, _few(), rounds) for shape in _shapes(rows)),
             Match(outside := Workload("with Valkey and S3", rows // 2), _outside(outside), rounds),
         ),
-        growth=growth,
+        growth=sizes,
+        rounds=rounds,
         pinned=main.resized(rows, "pinned snapshot"),
         foreground=Workload("foreground", rows * 2, due_share=0.8),
         foreground_seconds=seconds,

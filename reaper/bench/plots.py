@@ -9,6 +9,7 @@ from reaper.bench.contestant import Step
 from reaper.bench.entries import FLOOR
 from reaper.bench.foreground import Phase
 from reaper.bench.results import Results
+from reaper.bench.rounds import Rounds
 from reaper.bench.statistics import percentile
 from reaper.bench.tournament import Entry, Run
 from reaper.bench.workload import Workload
@@ -58,21 +59,21 @@ def growth(results: Results) -> str:
         "one worker; left: cost of a row by number of due rows; right: claims during a drain",
     )
     _cost_by_size(canvas, results.growth.sizes)
-    _claims(canvas, results.growth.free, results.growth.pinned)
+    _claims(canvas, results.growth.free.typical, results.growth.pinned.typical)
     return canvas.svg("Cost per row by size, and claim latency over the course of a drain")
 
 
-def _cost_by_size(canvas: Canvas, sizes: Sequence[Run]) -> None:
+def _cost_by_size(canvas: Canvas, sizes: Sequence[Rounds]) -> None:
     left, bottom, height, width = MARGIN + 40, 280.0, 170.0, 250.0
-    costs = [1e6 / run.rate for run in sizes]
+    costs = [rounds.seconds_per_row * 1e6 for rounds in sizes]
     end = scale_top(max(costs))
     _axis(canvas, (left, bottom), width, height, end, "µs per row")
     slot = width / len(sizes)
-    for place, (run, cost) in enumerate(zip(sizes, costs, strict=True)):
+    for place, (rounds, cost) in enumerate(zip(sizes, costs, strict=True)):
         x, tall = left + slot * place + slot / 2, height * cost / end
         canvas.bar((x - 22, bottom - tall), 44, tall, OURS)
         canvas.text((x, bottom - tall - 6), f"{cost:.0f}", 12, INK, "middle")
-        canvas.text((x, bottom + 18), f"{run.workload.due:,}", 12, FAINT, "middle")
+        canvas.text((x, bottom + 18), f"{rounds.workload.due:,}", 12, FAINT, "middle")
 
 
 def _claims(canvas: Canvas, free: Run, pinned: Run) -> None:
@@ -107,7 +108,7 @@ def foreground(results: Results) -> str:
     _heading(
         canvas, "Foreground", "readers and writers of pastes beside a drain; waiting time in milliseconds"
     )
-    end = scale_top(max(phase.p99 for phase in phases) * MS)
+    end = scale_top(max(phase.waiting(0.99) for phase in phases) * MS)
     for place, phase in enumerate(phases):
         _phase(canvas, phase, 70 + place * 92, end)
     return canvas.svg("Waiting time of readers and writers beside a drain")
@@ -118,8 +119,9 @@ def _phase(canvas: Canvas, phase: Phase, top: float, end: float) -> None:
     if phase.rows_per_second:
         canvas.text((LABELS, top + 58), f"{phase.rows_per_second:,.0f} rows/s drained", 12, FAINT, "end")
     room = WIDTH - LABELS - MARGIN - 110
-    shown = (("p50", phase.p50, SECOND), ("p90", phase.p90, OURS), ("p99", phase.p99, OTHERS))
-    for place, (name, seconds, colour) in enumerate(shown):
+    shown = (("p50", 0.5, SECOND), ("p90", 0.9, OURS), ("p99", 0.99, OTHERS))
+    for place, (name, share, colour) in enumerate(shown):
+        seconds = phase.waiting(share)
         y = top + 10 + place * 24
         canvas.text((LABELS + 14, y + 14), name, 12, FAINT)
         canvas.bar((LABELS + 44, y + 3), room * seconds * MS / end, 15, colour)

@@ -16,7 +16,7 @@ from reaper.bench.statistics import median, paired_ratio, percentile
 from reaper.bench.tournament import Entry, Run
 from reaper.bench.workload import Workload
 
-SCHEMA = 1
+SCHEMA = 2
 # More points than this make a file large and a plot no clearer.
 CLAIMS_KEPT = 500
 # With more than this used by others, ratios say as much about the neighbours as about us.
@@ -68,11 +68,7 @@ class Results:
     @property
     def problems(self) -> list[str]:
         """What the judge found; speed without correctness counts for nothing."""
-        grown = self.growth
-        every = (
-            *(*self.runs, *grown.sizes, *grown.in_cohorts, *grown.floors),
-            *(grown.free, grown.pinned),
-        )
+        every = (*self.runs, *(run for rounds in self.growth.parts for run in rounds.runs))
         found = [f"{run.entry.name} on {run.workload.name}: {p}" for run in every for p in run.problems]
         return found + [
             f"{phase.name}: no row was drained" for phase in self.foreground[1:] if not phase.rows_per_second
@@ -109,9 +105,16 @@ def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
             "settings": dict(results.settings),
             "targets": targets,
             "runs": [_run(run) for run in results.runs],
-            "growth": [_run(run, claims=True) for run in (*growth.sizes, *growth.in_cohorts, *growth.floors)],
-            "pinned": {"free": _run(growth.free, claims=True), "pinned": _run(growth.pinned, claims=True)},
-            "foreground": [asdict(phase) for phase in results.foreground],
+            "growth": [
+                _run(run, claims=True)
+                for rounds in (*growth.sizes, *growth.in_cohorts, *growth.floors)
+                for run in rounds.runs
+            ],
+            "pinned": {
+                name: [_run(run, claims=True) for run in rounds.runs]
+                for name, rounds in (("free", growth.free), ("pinned", growth.pinned))
+            },
+            "foreground": [_phase(phase) for phase in results.foreground],
             "problems": results.problems,
         },
         indent=1,
@@ -148,6 +151,21 @@ def _run(run: Run, claims: bool = False) -> dict[str, Any]:
         every = max(1, len(run.claims) // CLAIMS_KEPT)
         document["claims"] = [(round(s.at, 4), round(s.seconds, 5)) for s in run.claims[::every]]
     return document
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    return {
+        "name": phase.name,
+        "rows_per_second": round(phase.rows_per_second, 1),
+        "rounds": [
+            {"requests": len(v.latencies)}
+            | {
+                name: round(percentile(v.latencies, share), 6)
+                for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("longest", 1.0))
+            }
+            for v in phase.rounds
+        ],
+    }
 
 
 def _claim(run: Run, share: float) -> float | None:

@@ -22,8 +22,8 @@ def measure(plan: Plan, announce: Announce) -> Results:
     with Arena() as arena:
         tournament = Tournament(arena, plan.seed, announce)
         runs = [run for match in plan.matches for run in _play(tournament, match)]
-        grown = growth.measure(tournament, plan.growth, plan.pinned)
-        phases = foreground.measure(arena, plan.foreground, plan.foreground_seconds, announce)
+        grown = growth.measure(tournament, plan.growth, plan.pinned, plan.rounds)
+        phases = foreground.measure(arena, plan.foreground, plan.foreground_seconds, plan.rounds, announce)
         return Results(
             plan=plan.name,
             version=version("reaper"),

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 
 from reaper.bench.entries import FLOOR
 from reaper.bench.results import Results
-from reaper.bench.statistics import median, percentile, spread
+from reaper.bench.rounds import Rounds
+from reaper.bench.statistics import median, spread
 from reaper.bench.targets import Target
 from reaper.bench.tournament import Entry, Run
 from reaper.bench.workload import Workload
 
 MS = 1000.0
 NOTHING = "-"
+# What is told of claims.
+CLAIMS = (("p50", 0.5), ("p99", 0.99), ("longest", 1.0))
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,20 @@ def contest(results: Results, workload: Workload) -> Sheet:
 def growth(results: Results) -> Sheet:
     """One worker on ever larger tables, and beside a pinned snapshot."""
     measured = results.growth
-    named = [(run.workload.name, run) for run in (*measured.sizes, *measured.in_cohorts)]
-    named += [(f"floor, {run.workload.name}", run) for run in measured.floors]
+    named = [(rounds.workload.name, rounds) for rounds in (*measured.sizes, *measured.in_cohorts)]
+    named += [(f"floor, {rounds.workload.name}", rounds) for rounds in measured.floors]
     named += [("no snapshot pinned", measured.free), ("snapshot pinned", measured.pinned)]
     return Sheet(
         "Growth, one worker",
-        ("", "µs/row", "CPU µs/row", "claim p50 ms", "claim p99 ms", "longest claim ms", "dead tuples/row"),
-        tuple((name, *_growth(run)) for name, run in named),
+        (
+            "",
+            "µs/row",
+            "spread",
+            "CPU µs/row",
+            *(f"claim {name} ms" for name, _ in CLAIMS),
+            "dead tuples/row",
+        ),
+        tuple((name, *_growth(rounds)) for name, rounds in named),
     )
 
 
@@ -56,7 +66,7 @@ def foreground(results: Results) -> Sheet:
         tuple(
             (
                 phase.name,
-                *(f"{value * MS:.2f}" for value in (phase.p50, phase.p90, phase.p99)),
+                *(f"{phase.waiting(share) * MS:.2f}" for share in (0.5, 0.9, 0.99)),
                 f"{phase.requests:,}",
                 f"{phase.rows_per_second:,.0f}",
             )
@@ -89,13 +99,14 @@ def _contestant(results: Results, workload: Workload, entry: Entry) -> tuple[str
     )
 
 
-def _growth(run: Run) -> tuple[str, ...]:
-    claims = [step.seconds * MS for step in run.claims]
+def _growth(rounds: Rounds) -> tuple[str, ...]:
+    claims = [rounds.claim(share) * MS for _, share in CLAIMS]
     return (
-        f"{1e6 / run.rate:.1f}",
-        f"{run.cpu_per_row:.1f}",
-        *(f"{percentile(claims, share):.1f}" if claims else NOTHING for share in (0.5, 0.99, 1.0)),
-        f"{run.cost.dead_tuples / max(1, run.rows):.2f}",
+        f"{rounds.seconds_per_row * 1e6:.1f}",
+        f"±{rounds.spread / 2:.0%}" if len(rounds.runs) > 1 else NOTHING,
+        f"{rounds.cpu_per_row:.1f}",
+        *(NOTHING if math.isnan(claim) else f"{claim:.1f}" for claim in claims),
+        f"{rounds.dead_tuples_per_row:.2f}",
     )
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from reaper.bench.entries import CALL, DATABASE, EVERYTHING, FLOOR
 from reaper.bench.results import Results
-from reaper.bench.statistics import percentile
-from reaper.bench.tournament import Entry, Run
+from reaper.bench.tournament import Entry
 from reaper.bench.workload import Workload
 
 
@@ -84,22 +83,24 @@ def _steady(results: Results) -> list[Target]:
     return [
         *(
             Target(
-                f"cost per row, {runs[-1].workload.name} ÷ {runs[0].workload.due:,}",
+                f"cost per row, {rounds[-1].workload.name} ÷ {rounds[0].workload.due:,}",
                 1.15,
-                runs[0].rate / runs[-1].rate,
+                rounds[-1].times_slower(rounds[0]),
                 at_most=True,
+                by_cpu=rounds[-1].cpu_per_row / rounds[0].cpu_per_row,
             )
-            for runs in (growth.sizes, growth.in_cohorts)
+            for rounds in (growth.sizes, growth.in_cohorts)
         ),
         Target(
             "claim p99, snapshot pinned ÷ not",
             2.0,
-            _claim_p99(growth.pinned) / _claim_p99(growth.free),
+            growth.pinned.times_longer(growth.free, 0.99),
             at_most=True,
         ),
-        Target("foreground p99, drain with a pace ÷ idle", 1.5, phases[2].p99 / phases[0].p99, at_most=True),
+        Target(
+            "foreground p99, drain with a pace ÷ idle",
+            1.5,
+            phases[2].times_longer(phases[0], 0.99),
+            at_most=True,
+        ),
     ]
-
-
-def _claim_p99(run: Run) -> float:
-    return percentile([step.seconds for step in run.claims], 0.99)

@@ -60,7 +60,7 @@ def test_what_was_not_measured_is_neither_reached_nor_missed(results: Results):
 
 def test_the_json_document_says_everything_once_more(results: Results):
     document = json.loads(as_json(results, [t.as_json() for t in targets.judge(results)]))
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert set(document) == {
         *("schema", "plan", "version", "began", "seconds", "machine", "others_share", "settings", "targets"),
         *("runs", "growth", "pinned", "foreground", "problems"),
