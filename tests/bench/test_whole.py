@@ -20,7 +20,7 @@ def small_plan() -> Plan:
             Match(Workload("with Valkey and S3", 400), (entries.EVERYTHING[2],), 1),
         ),
         growth=(100,),
-        rounds=2,
+        rounds=1,
         pinned=Workload("pinned", 400),
         foreground=Workload("foreground", 4000),
         foreground_seconds=0.5,

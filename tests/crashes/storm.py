@@ -24,7 +24,7 @@ from tests.races.arena import beside
 preload(nest)
 
 PASTES_EACH = 5
-BATCH = "24"
+BATCH = "48"
 CONTENT = """
 insert into content (content_hash, object_key, size_bytes, ref_count)
 select h, reaper.fresh_key(h), size, %s
