@@ -11,7 +11,7 @@ setup: ## build .venv
 demo: ## see it work, with servers of its own
 	@python3 run.py demo
 
-bench: ## measure it beside the alternatives, about ten minutes
+bench: ## measure it beside the alternatives, a quarter of an hour
 	@python3 run.py bench
 
 test: ## run the tests

@@ -2,7 +2,7 @@
 """Sets reaper up in .venv and runs it: python3 run.py demo | test | torture | check | setup | <command>
 
     demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
-    test     runs the tests, one process per core; further words go to pytest, for example --long or -n 0
+    test     runs the tests, two processes per core; further words go to pytest, for example --long or -n 0
     torture  runs the ordeals among them, --minutes 30 in all, and prints what they survived; --seed repeats
     check    format, lint, types, import layers, SQL lint
     setup    builds .venv and stops; the command is then .venv/bin/reaper
@@ -28,7 +28,8 @@ NEEDED = (3, 11)
 TOO_OLD = (
     "reaper needs Python {}.{} or newer; this is {}. Try python3.11, python3.12 or python3.13 run.py ..."
 )
-# One process per core, each with servers of its own. A later -n replaces this one; auto yields to --pdb.
+# Two processes per core, each with servers of its own: half of the time a test waits. A later -n replaces
+# this one; auto yields to --pdb.
 SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 # One after the other, since each needs the whole machine. Later words replace these.
 ORDEALS = ["-m", "ordeal", "--minutes", "30", "-q"]
@@ -69,6 +70,7 @@ def run(command, words):
         return check(programs)
     if command == "test":
         os.chdir(str(ROOT))
+        os.environ.setdefault("PYTEST_XDIST_AUTO_NUM_WORKERS", str(2 * (os.cpu_count() or 1)))
         return become([str(programs / "python"), "-m", "pytest"] + SIDE_BY_SIDE + words)
     if command == "torture":
         os.chdir(str(ROOT))

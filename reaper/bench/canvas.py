@@ -83,7 +83,7 @@ class Canvas:
 
 def scale_top(largest: float) -> float:
     """The end of an axis: the next round number."""
-    if largest <= 0:
+    if not largest > 0:
         return 1.0
     power = 10.0 ** len(str(int(largest))) / 10 if largest >= 1 else _below_one(largest)
     return next(step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= largest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,12 +67,13 @@ class Phase:
 
 
 def measure(
-    arena: Arena, workload: Workload, seconds: float, rounds: int, announce: Callable[[str], None]
+    arena: Arena, workload: Workload, seconds: float, rounds: int, seed: int, announce: Callable[[str], None]
 ) -> tuple[Phase, ...]:
     """Idle, beside a drain at full speed, beside one that keeps a pace; each on a fresh copy."""
     visits: dict[Kind, list[Visit]] = {kind: [] for kind in Kind}
+    chance = random.Random(seed)
     for number in range(1, rounds + 1):
-        for kind in Kind:
+        for kind in chance.sample(list(Kind), len(Kind)):
             announce(f"foreground, round {number} of {rounds}: {kind.value}")
             with arena.copy(workload) as place, visiting(place) as visitors:
                 visits[kind].append(_visit(kind, visitors, place, seconds))

@@ -81,7 +81,7 @@ def load(connection: Connection, workload: Workload) -> None:
 def _insert_pastes(connection: Connection, workload: Workload) -> None:
     columns, values = "", ""
     if workload.payload_bytes:
-        # Too short to be moved out of line, too random to be compressed: the row really is that wide.
+        # Too short to be moved out of line or compressed: the row really is that wide.
         connection.execute("alter table public.pastes add column note text")
         columns, values = ", note", f", left(repeat(md5(n::text), 40), {workload.payload_bytes:d})"
     connection.execute(_PASTES.format(columns=columns, values=values))
@@ -90,7 +90,7 @@ def _insert_pastes(connection: Connection, workload: Workload) -> None:
 def fill_cache(connection: Connection, client: Any, share: float) -> None:
     """Cache some of the pastes, due or not, under their bare codes."""
     pipeline = client.pipeline(transaction=False)
-    statement = "select short_code from public.pastes where hashtext(short_code) %% 1000 between 0 and %s"
+    statement = "select short_code from public.pastes where abs(hashtext(short_code)::bigint) %% 1000 < %s"
     for (code,) in connection.execute(statement, (round(share * 1000),)).fetchall():
         pipeline.set(code, b"paste")
     pipeline.execute()

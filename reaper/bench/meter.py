@@ -115,7 +115,8 @@ class Meter:
     def _records(self, start: str, end: str) -> dict[str, int]:
         try:
             rows = self._arena.admin.execute(_WAL_RECORDS, (start, end)).fetchall()
-        except psycopg.errors.UndefinedFunction:
+        # The function may not be installed, and after a checkpoint the first files may be gone.
+        except (psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedFile):
             return {}
         return {str(kind): int(count) for kind, count in rows}
 

@@ -13,8 +13,9 @@ from reaper.bench.results import Results, as_json
 def publish(results: Results, console: Console, directory: Path, onto: Path | None) -> None:
     """Print the tables, write the files, and put the figures onto a page, with its plots beside it."""
     reached = targets.judge(results)
-    report.show(console, results, reached)
+    # First what cannot be measured again in a moment.
     _write(directory, "results.json", as_json(results, [target.as_json() for target in reached]))
+    report.show(console, results, reached)
     _draw(directory, results)
     console.print(f"\nresults.json and plots: {directory}/")
     if onto and results.problems:
@@ -34,4 +35,4 @@ def _draw(directory: Path, results: Results) -> None:
 
 def _write(directory: Path, name: str, text: str) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / name).write_text(text)
+    (directory / name).write_text(text, encoding="utf-8")

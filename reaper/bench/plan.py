@@ -75,7 +75,7 @@ def quick(seed: int, rows: int) -> Plan:
 
 
 def default(seed: int, rows: int) -> Plan:
-    """About ten minutes on two cores."""
+    """About a quarter of an hour on two cores."""
     return make("default", rows, 3, (100_000, 1_000_000), 10.0, seed)
 
 

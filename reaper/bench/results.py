@@ -66,10 +66,15 @@ class Results:
         )
 
     @property
+    def _every_run(self) -> tuple[Run, ...]:
+        return (*self.runs, *(run for rounds in self.growth.parts for run in rounds.runs))
+
+    @property
     def problems(self) -> list[str]:
         """What the judge found; speed without correctness counts for nothing."""
-        every = (*self.runs, *(run for rounds in self.growth.parts for run in rounds.runs))
-        found = [f"{run.entry.name} on {run.workload.name}: {p}" for run in every for p in run.problems]
+        found = [
+            f"{run.entry.name} on {run.workload.name}: {p}" for run in self._every_run for p in run.problems
+        ]
         return found + [
             f"{phase.name}: no row was drained" for phase in self.foreground[1:] if not phase.rows_per_second
         ]
@@ -86,8 +91,9 @@ class Results:
     @property
     def others(self) -> float:
         """The share of the machine that others used while we measured, on the average."""
-        seconds = sum(run.cost.seconds for run in self.runs)
-        return sum(run.cost.others * run.cost.seconds for run in self.runs) / seconds if seconds else 0.0
+        runs = self._every_run
+        seconds = sum(run.cost.seconds for run in runs)
+        return sum(run.cost.others * run.cost.seconds for run in runs) / seconds if seconds else 0.0
 
 
 def as_json(results: Results, targets: list[dict[str, Any]]) -> str:

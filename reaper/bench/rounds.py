@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from reaper.bench.statistics import median, paired_ratio, percentile, spread
@@ -23,12 +24,12 @@ class Rounds:
     @property
     def seconds_per_row(self) -> float:
         """The median of the rounds."""
-        return median([1 / run.rate for run in self.runs])
+        return median(self._costs)
 
     @property
     def spread(self) -> float:
         """How far the rounds lie apart, as a share of their median."""
-        return spread([1 / run.rate for run in self.runs])
+        return spread(self._costs)
 
     @property
     def cpu_per_row(self) -> float:
@@ -51,11 +52,16 @@ class Rounds:
 
     def times_slower(self, other: Rounds) -> float:
         """What a row costs here, measured by what it costs there: the median of each round's own ratio."""
-        return paired_ratio([1 / run.rate for run in self.runs], [1 / run.rate for run in other.runs])
+        return paired_ratio(self._costs, other._costs)
 
     def times_longer(self, other: Rounds, share: float) -> float:
         """The same of a percentile of the claims."""
         return paired_ratio(self._claims(share), other._claims(share))
+
+    @property
+    def _costs(self) -> list[float]:
+        """Seconds for a row, round by round; nan where none was deleted."""
+        return [1 / run.rate if run.rows else math.nan for run in self.runs]
 
     def _claims(self, share: float) -> list[float]:
         return [percentile([step.seconds for step in run.claims], share) for run in self.runs]

@@ -23,7 +23,9 @@ def measure(plan: Plan, announce: Announce) -> Results:
         tournament = Tournament(arena, plan.seed, announce)
         runs = [run for match in plan.matches for run in _play(tournament, match)]
         grown = growth.measure(tournament, plan.growth, plan.pinned, plan.rounds)
-        phases = foreground.measure(arena, plan.foreground, plan.foreground_seconds, plan.rounds, announce)
+        phases = foreground.measure(
+            arena, plan.foreground, plan.foreground_seconds, plan.rounds, plan.seed, announce
+        )
         return Results(
             plan=plan.name,
             version=version("reaper"),

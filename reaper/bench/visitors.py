@@ -58,6 +58,8 @@ def visiting(place: Place) -> Iterator[Visitors]:
     ours, theirs = context.Pipe()
     process = context.Process(target=_visit, args=(place, theirs), daemon=True)
     process.start()
+    # Only the visitors have this end now: if they fail, that is noticed.
+    theirs.close()
     try:
         ours.recv()
         yield Visitors(ours)

@@ -84,8 +84,9 @@ def test_what_the_judge_found_is_told(results: Results):
 
 def test_a_busy_machine_is_told(results: Results):
     assert results.warnings == []
-    busy = [replace(run, cost=replace(run.cost, others=0.4)) for run in results.runs]
-    assert "40%" in replace(results, runs=tuple(busy)).warnings[0]
+    busy = [replace(run, cost=replace(run.cost, others=0.9)) for run in results.runs]
+    assert replace(results, runs=tuple(busy)).others > results.others
+    assert "Others used" in replace(results, runs=tuple(busy)).warnings[0]
 
 
 @pytest.mark.parametrize("draw", [plots.throughput, plots.growth, plots.foreground])

@@ -73,7 +73,9 @@ class Session:
             self.pid = self.conn.info.backend_pid
         self.conn.rollback()
         self.conn.autocommit, self.conn.prepare_threshold = True, None
-        self.conn.execute("discard all")
+        # As "discard all", but plans are kept: to make them again would take a large part of the time.
+        self.conn.execute("reset session authorization; reset all; deallocate all; unlisten *; discard temp")
+        self.conn.execute("select pg_advisory_unlock_all()")
         settings = {
             "statement_timeout": STATEMENT_TIMEOUT,
             "default_transaction_isolation": self.actor.isolation,

@@ -14,7 +14,7 @@ from .test_batch_interleavings import ADOPT, RESET
 from .test_mutations import LOCK, NO_LOCK
 
 # With this seed so many crowds are enough to meet one that needs the lock.
-SEED, CROWDS = 1, 40
+SEED, CROWDS = 2, 6
 # So many orders of one crowd, before another is drawn.
 ORDERS = 25
 # What a safeguard says to whoever came too late; nobody may be the victim of a deadlock.
@@ -83,9 +83,16 @@ def test_three_actors_by_chance_break_nothing_in_any_order(stage: Stage, ordeal:
         result.assert_clean(allow=REFUSALS)
 
 
+def any_goes_wrong(stage: Stage, chance: Random, crowds: int) -> bool:
+    """Whether one of so many crowds finds an order that does harm."""
+    for _ in range(crowds):
+        try:
+            crowd(stage, chance, ORDERS).assert_clean(allow=REFUSALS)
+        except AssertionError:
+            return True
+    return False
+
+
 def test_crowds_find_out_when_drops_do_not_lock_content(stage: Stage) -> None:
     Edit("expiry/lock_contents", LOCK, NO_LOCK).load(stage.conn)
-    chance = Random(SEED)
-    with pytest.raises(AssertionError, match="schedules go wrong"):
-        for _ in range(CROWDS):
-            crowd(stage, chance, ORDERS).assert_clean(allow=REFUSALS)
+    assert any_goes_wrong(stage, Random(SEED), CROWDS)

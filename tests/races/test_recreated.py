@@ -14,7 +14,7 @@ from tests.races.folder import Folder
 def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_nothing(
     arena: Arena, ordeal: Ordeal, killing: bool
 ) -> None:
-    arena.race(ordeal.left or 5, ordeal.seed, killing)
+    arena.race(ordeal.left or 3, ordeal.seed, killing)
     print(arena.figures())
     for what, times in arena.seen.items():
         ordeal.survived(what, times)
@@ -25,6 +25,6 @@ def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_noth
 def test_the_judge_notices_when_objects_are_called_by_their_hash_alone(arena: Arena) -> None:
     assert arena.folder is not None
     Folder(Path(arena.folder)).forget_names()
-    arena.race(5, seed=1)
+    arena.race(3, seed=1)
     print(f"\n{arena.figures()}, {len(arena.unreadable)} unreadable")
     assert arena.unreadable != []

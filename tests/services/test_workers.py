@@ -71,7 +71,7 @@ def hired(world: Works, slots: int) -> tuple[ForkServerProcess, int]:
 def test_workers_share_a_drain_and_go_on_when_each_of_three_is_killed_in_turn(
     world: Works, populate: Populate, sized: Callable[[int, int], int]
 ) -> None:
-    populate(due=sized(100_000, 10_000), live=100, contents=5_000)
+    populate(due=sized(100_000, 6_000), live=100, contents=3_000)
     world.sql("update reaper.settings set drain_slots = 3, worker_silence = '5 seconds'")
     workers = [hired(world, 1) for _ in range(3)]
     started(world, "drain", 3)
