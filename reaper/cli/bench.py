@@ -64,8 +64,8 @@ def bench(
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and the physical limit.
 
     Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards: a quarter of an hour on
-    two cores. Each contestant gets a fresh copy of the same data, in shuffled order, at least three times, and
-    is judged by what it left behind. Exit code 1 when somebody left something behind.
+    two cores. Each contestant gets a fresh copy of the same data, in shuffled order, thrice at least, and
+    is judged by what it left. Exit code 1 when somebody left something behind.
     """
     try:
         from reaper.bench import plan

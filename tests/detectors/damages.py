@@ -388,6 +388,11 @@ TABLES = [
         doctor=(("no index slows the claim", "warn, public.slow mentions"),),
     ),
     Damage(
+        "a table inherits from pastes",
+        "create table more_pastes () inherits (pastes)",
+        doctor=(("rows lie in these tables alone", "fail, inherit from them: public.more_pastes"),),
+    ),
+    Damage(
         "an index of the queue is dropped",
         "drop index reaper.cleanup_queue_due_by_backend",
         doctor=(("indexes of reaper", "fail, missing: cleanup_queue_due_by_backend"),),

@@ -73,6 +73,13 @@ as $$
        and t.tgfoid = 'reaper.refuse_retired_key()'::regprocedure
        and t.tgtype = 21  -- for each row, after insert or update
     union all
+    -- A batch knows its rows by their place, and a place means one row only where there is one table.
+    select 'rows lie in these tables alone', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('inherit from them: ' || string_agg(i.inhrelid::regclass::text, ', ' order by i.inhrelid::regclass::text), 'nothing inherits from them'),
+           'Rows of others could be deleted. Detach it: alter table … no inherit …'
+      from pg_inherits i
+     where i.inhparent in ('public.pastes'::regclass, 'public.content'::regclass)
+    union all
     select 'autovacuum', case when count(*) = 0 and current_setting('autovacuum')::boolean then 'ok' else 'warn' end,
            case when not current_setting('autovacuum')::boolean then 'off in the whole server'
                 else coalesce('off for ' || string_agg(s.relname, ', '), 'on') end,
