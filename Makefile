@@ -18,7 +18,7 @@ test: ## run the tests
 	@python3 run.py test
 
 torture: ## let faults rain for MINUTES=30, and print what was survived
-	@python3 run.py torture --minutes $(or $(MINUTES),30)
+	@python3 run.py torture --minutes $(or $(MINUTES),30) $(ARGS)
 
 check: ## format, lint, types, import layers, SQL
 	@python3 run.py check

@@ -141,6 +141,8 @@ class Scores:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The scorecard, on the screen and where it was asked for."""
         scores = list(self._scores.values())
+        if uncounted := len(self._failed) - sum(score.violations for score in scores):
+            scores.append(Score("failed before anything was counted", "none", violations=uncounted))
         terminalreporter.section("scorecard")
         terminalreporter.write(scorecard.text(scores))
         if self._file:

@@ -118,6 +118,7 @@ def test_a_standby_that_is_back_lets_the_objects_go(servers: Servers, ground: Gr
     fill(ground, servers)
     ground.drain()
     assert len(ground.keys()) == 3, "one of the two is not connected"
+    ground.patience = 30.0
     ground.sql(WAIT, "walreceiver")
     ground.advance_clock("5 minutes")
     ground.drain()

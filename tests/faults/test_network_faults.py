@@ -10,7 +10,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from reaper.embedded import Valkey
-from reaper.errors import ReaperError
+from reaper.errors import ContentLost, ReaperError
 from reaper.store import Store
 from tests.drain.world import DEADLINE
 from tests.faults.ground import Ground
@@ -51,12 +51,12 @@ class Road:
                 for number, code in enumerate(codes):
                     self._put(store, content(number // 2), code)
                 expired, kept, _, deleted = codes
-                store.get(kept)
-                store.get(deleted)
+                self._get(store, kept)
+                self._get(store, deleted)
                 self._delete(store, deleted)
                 self._let_expire(expired)
                 app.drain()
-                store.get(kept)
+                self._get(store, kept)
         except ReaperError as error:
             # Told of the fault, a process ends; what it has begun is somebody else's.
             return error
@@ -66,6 +66,16 @@ class Road:
         self.ground.log.doubt(code, data)
         store.put(data, None, code)
         self.ground.log.created(code, data)
+
+    def _get(self, store: Store, code: str) -> None:
+        """It lives, so whoever gets an answer gets its bytes."""
+        try:
+            paste = store.get(code)
+        except ContentLost:
+            self.ground.log.wrong.append(f"{code} has lost its bytes")
+            raise
+        if paste is None or paste.data != self.ground.log.pastes[code].data:
+            self.ground.log.wrong.append(f"{code} lived and was not read")
 
     def _delete(self, store: Store, code: str) -> None:
         self.ground.log.doubt(code)
@@ -142,6 +152,7 @@ def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Orde
         if done % SETTLED_AFTER == SETTLED_AFTER - 1:
             road.ground.judge()
     road.ground.judge()
+    assert sum(ordeal.counts.values()) > 0, "no fault was met"
     ordeal.survived("different ones there are", len(faults))
 
 

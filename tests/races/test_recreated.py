@@ -8,6 +8,9 @@ from tests.ordeals import Ordeal
 from tests.races.arena import Arena
 from tests.races.folder import Folder
 
+# How often chance may fail to bring together what does harm.
+TRIES = 10
+
 
 @pytest.mark.ordeal("create/expire races", aim="1,000,000 races on 10 contents", share=3)
 @pytest.mark.parametrize("killing", [False, True], ids=["workers at ease", "workers killed"])
@@ -17,7 +20,7 @@ def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_noth
     arena.race(ordeal.left or 3, ordeal.seed, killing)
     print(arena.figures())
     for what, times in arena.seen.items():
-        ordeal.survived(what, times)
+        ordeal.survived("races" if what == "puts" else what, times)
     arena.judge_race()
     assert arena.seen["contents that died"] > 0, "no content ever died, so there was no race"
 
@@ -25,6 +28,9 @@ def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_noth
 def test_the_judge_notices_when_objects_are_called_by_their_hash_alone(arena: Arena) -> None:
     assert arena.folder is not None
     Folder(Path(arena.folder)).forget_names()
-    arena.race(3, seed=1)
+    for seed in range(TRIES):
+        arena.race(3, seed)
+        if arena.unreadable:
+            break
     print(f"\n{arena.figures()}, {len(arena.unreadable)} unreadable")
     assert arena.unreadable != []
