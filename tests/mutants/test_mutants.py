@@ -31,8 +31,8 @@ NAME = "reaper_mutants"
 AREAS = (claiming, dropping, naming, finishing, watching, doors, pending, cleaning, counting, standing_by)
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))
-# What a play is spoiled by: its own assertions, or PostgreSQL; but not by a mutant that is no SQL, nor by a wait
-# that was given up.
+# What a play is spoiled by: its own assertions, or PostgreSQL; but neither by a mutant that is no SQL, nor by
+# a wait that was given up.
 NO_VERDICT = ("42", "57014", "55P03", "25P02")
 
 

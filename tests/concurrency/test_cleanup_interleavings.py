@@ -1,0 +1,88 @@
+"""Those who try owed deletions again, late ones among them, and a writer of that content, in every order."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from .actors import Connection
+from .door_scenes import commit, readable
+from .explorer import Actor, Exploration, Run, explore
+from .scenes import Stage, World, begin, committed, settle, values, violations
+
+CLAIM = "select lease from reaper.claim_cleanup(10)"
+FINISH = "select reaper.finish_cleanup(%(lease)s, '[]') as gone"
+LATE = "select reaper.finish_cleanup(%(late)s, '[]') as gone"
+REFUSED = """
+    select reaper.finish_batch(%s, jsonb_build_array(jsonb_build_object(
+        'backend', 'default', 'object_key', 'h/first', 'error', 'SlowDown',
+        'permanent', false, 'outage', false)))
+"""
+LATER = "update reaper.settings set clock_offset = clock_offset + interval '1 hour'"
+WORLD = World(due={"a": "h"}, claimed={"one": 1}, released=("one",), copied=("h",), begun={"new": "h"})
+
+pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
+
+
+def owed(conn: Connection) -> dict[str, Any]:
+    """An object that the store refused to delete is due for another try."""
+    memory = WORLD.reset(conn)
+    conn.execute(REFUSED, [memory["one"]])
+    conn.execute(LATER)
+    return memory
+
+
+def leased(conn: Connection) -> dict[str, Any]:
+    """Somebody leased it and has not been heard of since."""
+    memory = owed(conn)
+    memory["late"] = values(conn, CLAIM)[0]
+    conn.execute(LATER)
+    return memory
+
+
+def settled_once(conn: Connection, run: Run) -> Iterable[str]:
+    """One of them said that it is gone, and it is owed no more; the account has no bytes of it."""
+    gone = [o.value[0][0] for o in run.outcomes.values() if isinstance(o.value, list) and o.value]
+    gone = [number for number in gone if isinstance(number, int)]
+    if sum(gone) != 1:
+        yield f"settled {gone}"
+    if values(conn, "select object_key from reaper.cleanup_queue where object_key = 'h/first'"):
+        yield "it is still owed"
+    if values(conn, "select orphan_bytes from reaper.backends")[0]:
+        yield "its bytes still count"
+
+
+def cleaned(stage: Stage, actors: dict[str, Actor], reset: Any) -> Exploration:
+    def at_end(conn: Connection, run: Run) -> list[str]:
+        found = settled_once(conn, run)
+        return [*found, *settle(conn)]
+
+    return explore(stage.connect, actors, reset=reset, check=violations, at_end=at_end)
+
+
+def cleaner() -> Actor:
+    return Actor(begin(CLAIM), "commit", begin(FINISH), "commit")
+
+
+def test_of_two_cleaners_one_gets_the_object_and_settles_it(stage: Stage) -> None:
+    result = cleaned(stage, {"one": cleaner(), "two": cleaner()}, owed).assert_clean(allow={"RP001"})
+    assert stage.explored(result) >= 10
+
+
+def test_a_late_cleaner_or_the_next_one_settles_an_object_never_both(stage: Stage) -> None:
+    actors = {"late": Actor(begin(LATE), "commit"), "next": cleaner()}
+    result = cleaned(stage, actors, leased).assert_clean(allow={"RP001"})
+    assert stage.explored(result) >= 10
+    assert result.errors("RP001")
+
+
+def test_a_cleaner_never_takes_the_bytes_of_content_that_is_created_meanwhile(stage: Stage) -> None:
+    actors = {"writer": Actor(begin(commit("new")), "commit"), "cleaner": cleaner()}
+
+    def at_end(conn: Connection, run: Run) -> list[str]:
+        lost = [] if readable(conn, "new") is committed(run, "writer") else ["new is lost"]
+        named = values(conn, "select object_key from public.content where object_key = 'h/first'")
+        return [*lost, *settled_once(conn, run), *settle(conn), *(f"{key} is used again" for key in named)]
+
+    result = explore(stage.connect, actors, reset=owed, check=violations, at_end=at_end)
+    assert stage.explored(result.assert_clean()) >= 10
