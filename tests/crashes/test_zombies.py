@@ -38,8 +38,13 @@ Case = tuple[str, Doom]
 @pytest.mark.timeout(180)
 def test_a_process_that_wakes_up_too_late_changes_nothing(ward: Ward, ordeal: Ordeal) -> None:
     passages = {job: ward.rehearse(job) for job in JOBS} if ordeal.long else {}
-    for job, doom in anywhere(passages, ordeal):
+    every = every_sleep(passages)
+    met: set[Case] = set()
+    for job, doom in anywhere(every, passages, ordeal):
         haunt(ward, [ward.errand(job, doom)], ordeal)
+        met.add((job, doom))
+    if ordeal.long:
+        ordeal.survived(f"of {len(every)} places to fall asleep", len(met.intersection(every)))
 
 
 @pytest.mark.ordeal("zombies", aim="1,000 zombies fenced", share=2)
@@ -58,9 +63,24 @@ def test_a_refusal_that_is_not_counted_is_found_out(ward: Ward) -> None:
         haunt(ward, [ward.errand("drain", Doom.of("after claim_expired", "stop"))], Ordeal("zombies", seed=1))
 
 
-def anywhere(passages: dict[str, Passage], ordeal: Ordeal) -> Iterator[Case]:
-    """First where it is known to matter, then at any passing of any point of any job."""
+def every_sleep(passages: dict[str, Passage]) -> list[Case]:
+    """Before and after the first passing of every point of every job."""
+    return [
+        (job, Doom(moment, point, "stop"))
+        for job, passage in passages.items()
+        for point in passage.passed
+        for moment in ("before", "after")
+        if not is_doomed(job, point, 1)
+    ]
+
+
+def anywhere(every: list[Case], passages: dict[str, Passage], ordeal: Ordeal) -> Iterator[Case]:
+    """First where it is known to matter, then everywhere once, then at any passing of any point."""
     yield from ((job, Doom.of(where, "stop")) for job, where in LEASES)
+    for case in ordeal.chance.sample(every, len(every)):
+        if not ordeal.left:
+            return
+        yield case
     while ordeal.left:
         job, passage = ordeal.chance.choice(list(passages.items()))
         point, times = ordeal.chance.choice(list(passage.passed.items()))
