@@ -173,11 +173,13 @@ class Case:
         yield from (f"paste {code} should live" for code in living.keys() - self._readable)
         yield from (f"paste {code} is over and can be read" for code in self.log.over & self._readable)
         contents = dict(self._sql(PASTE_CONTENTS, [*(self.log.pastes.keys() & self._readable)]))
-        copies = {content: place for place, (content, _) in self._copies.items()}
+        copies: dict[str, list[tuple[str, str]]] = {}
+        for place, (content, _) in self._copies.items():
+            copies.setdefault(content, []).append(place)
         for code, content in contents.items():
-            backend, key = copies.get(content, ("", ""))
-            if self._buckets.get(backend, {}).get(key) != self.log.pastes[code].data:
-                yield f"paste {code} does not have its bytes in {key} on {backend}"
+            for backend, key in copies.get(content, [("", "")]):
+                if self._buckets.get(backend, {}).get(key) != self.log.pastes[code].data:
+                    yield f"paste {code} does not have its bytes in {key} on {backend}"
 
     def cache(self) -> Iterator[str]:
         """An entry belongs to a paste that can be read, or somebody will drop it; its bytes are right."""

@@ -9,7 +9,7 @@ from tests.ordeals import Ordeal
 ROWS, FEW = 10_000, 1_000
 
 
-@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=4)
+@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=8)
 @pytest.mark.timeout(180)
 def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_nothing(
     ward: Ward, ordeal: Ordeal
@@ -19,6 +19,7 @@ def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_noth
         contents = [b"content %d of storm %d" % (n, number) for n in range(rows // PASTES_EACH)]
         storm = Storm(ward, ordeal.chance, contents)
         storm.rage()
+        assert ward.complaints() == []
         ward.heal()
         assert ward.complaints(settled=True) == []
         ordeal.survived("kills", storm.kills)

@@ -47,7 +47,7 @@ def test_a_process_that_wakes_up_too_late_changes_nothing(ward: Ward, ordeal: Or
         ordeal.survived(f"of {len(every)} places to fall asleep", len(met.intersection(every)))
 
 
-@pytest.mark.ordeal("zombies", aim="1,000 zombies fenced", share=2)
+@pytest.mark.ordeal("zombies", aim="1,000 zombies fenced", share=4)
 @pytest.mark.timeout(180)
 def test_each_of_many_drains_that_wake_up_too_late_is_refused(ward: Ward, ordeal: Ordeal) -> None:
     for number in ordeal.rounds(short=1):

@@ -135,7 +135,7 @@ def road(dsn: str, valkey: Valkey) -> Iterator[Road]:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.ordeal("network faults", aim="every kind of cut at every message", share=3)
+@pytest.mark.ordeal("network faults", aim="every kind of cut at every message", share=4)
 def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Ordeal) -> None:
     asked = road.questions()
     faults = [
