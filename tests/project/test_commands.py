@@ -2,9 +2,13 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+import run
+from tests import scorecard
 
 ROOT = Path(__file__).parents[2]
 TEST_COMMAND = "python3 run.py test"
@@ -38,3 +42,12 @@ def test_the_scripts_can_be_executed(name):
 def test_ci_stops_at_the_first_failure():
     subprocess.run(["bash", "-n", ROOT / ".ci/run"], check=True)
     assert "set -euo pipefail" in lines(".ci/run")
+
+
+def test_the_page_of_a_torture_is_not_taken_for_a_place_with_tests(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"{scorecard.BEGIN}\n{scorecard.END}\n")
+    command = [sys.executable, "-m", "pytest", *run.ORDEALS, "--ignore=tests", "--page", str(page)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, done.stderr
+    assert "MINUTES=30" in page.read_text()
