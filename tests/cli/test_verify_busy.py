@@ -14,7 +14,7 @@ from reaper import config
 from reaper.app import App
 
 ACCOUNT = "123456789012"
-ROUNDS = 3
+ROUNDS = 2
 
 
 class Crowd:

@@ -43,7 +43,11 @@ AT_WORK = """
 select 1 from pg_stat_activity
  where datname = current_database() and application_name in ('reaper:drain:0', 'reaper:store:0')
 """
-SILENT = "update reaper.workers set beat_at = '-infinity' where split_part(worker, ':', 2) = any (%s)"
+# Not so long ago that the watchdog forgets who they were: PostgreSQL may still be at their last claim.
+SILENT = """
+update reaper.workers set beat_at = reaper.clock() - interval '1 hour'
+ where split_part(worker, ':', 2) = any (%s)
+"""
 
 
 @dataclass

@@ -27,7 +27,7 @@ end $$;
 create trigger forget before update on reaper.batches
    for each row when (new.state = 'RELEASED') execute function forget();
 """
-FEW = 25
+FEW = 16
 
 Case = tuple[str, tuple[Doom, ...]]
 

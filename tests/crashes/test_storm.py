@@ -6,7 +6,7 @@ from tests.crashes.storm import PASTES_EACH, Storm
 from tests.crashes.ward import Ward
 from tests.ordeals import Ordeal
 
-ROWS, FEW = 10_000, 1_000
+ROWS, FEW = 10_000, 600
 
 
 @pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=8)
