@@ -61,7 +61,7 @@ def bench(
     output: _Output = Path(".reaper/bench"),
     page: _Page = None,
 ) -> None:
-    """Measure reaper beside row-by-row deletion, hand-written workers, job queues and the physical limit.
+    """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
     Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards: a quarter of an hour on
     two cores. Each contestant gets a fresh copy of the same data, in shuffled order, thrice at least, and

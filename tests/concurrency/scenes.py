@@ -16,6 +16,8 @@ from .stage import Connect
 
 Judge = Callable[[Connection, Run], Iterable[str]]
 
+RESET = "select rows_reset, batches_reset, batches_orphaned from reaper.reset_stuck()"
+ADOPT = "select batch_id as adopted from reaper.adopt_batch('adopter')"
 # Deletions are logged, to be compared with what is written down of them. Waits last as long as they must.
 STAGE = """
     create table public.deleted_pastes (short_code text not null, by_reaper boolean not null);

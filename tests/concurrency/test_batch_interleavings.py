@@ -6,11 +6,23 @@ import pytest
 
 from .actors import Connection
 from .explorer import Actor, Run, explore
-from .scenes import Judge, Stage, World, begin, claim, drop, dropper, finish, interleave, values, violations
+from .scenes import (
+    ADOPT,
+    RESET,
+    Judge,
+    Stage,
+    World,
+    begin,
+    claim,
+    drop,
+    dropper,
+    finish,
+    interleave,
+    values,
+    violations,
+)
 
 LOST = {"RP001"}
-RESET = "select rows_reset, batches_reset, batches_orphaned from reaper.reset_stuck()"
-ADOPT = "select batch_id as adopted from reaper.adopt_batch('adopter')"
 HANDED_OUT_TWICE = """
     select format('%s is in %s claimed batches', code, count(*))
       from reaper.batches b cross join unnest(b.short_codes) as code

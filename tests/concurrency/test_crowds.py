@@ -11,6 +11,8 @@ from .actors import Connection
 from .door_scenes import DELETE, EXTEND, PUT, RESOLVE, abort, commit
 from .explorer import Actor, Exploration, Run, explore, sql
 from .scenes import (
+    ADOPT,
+    RESET,
     Stage,
     World,
     begin,
@@ -23,7 +25,6 @@ from .scenes import (
     settle,
     violations,
 )
-from .test_batch_interleavings import ADOPT, RESET
 from .test_mutations import LOCK, NO_LOCK
 
 # With this seed so many crowds are enough to meet one that needs the lock.
@@ -73,7 +74,7 @@ ACTORS = {
 }
 
 
-# What an actor made or kept, if it was told so: its step that says it, and the paste.
+# The paste that an actor made or kept, if it was told so.
 PROMISES = {"extender": "a", "inserter": "z", "writer": "new", "optimist": "new"}
 
 
