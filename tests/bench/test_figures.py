@@ -11,8 +11,10 @@ from rich.console import Console
 
 from reaper.bench import entries, page, plan, plots, targets
 from reaper.bench.canvas import scale_top
+from reaper.bench.growth import Growth
 from reaper.bench.output import publish
 from reaper.bench.results import Results, as_json
+from reaper.bench.rounds import Rounds
 from reaper.bench.statistics import paired_ratio, percentile, spread
 from reaper.errors import ConfigError
 from tests.bench.conftest import made_up
@@ -84,9 +86,17 @@ def test_what_the_judge_found_is_told(results: Results):
 
 def test_a_busy_machine_is_told(results: Results):
     assert results.warnings == []
-    busy = [replace(run, cost=replace(run.cost, others=0.9)) for run in results.runs]
-    assert replace(results, runs=tuple(busy)).others > results.others
-    assert "Others used" in replace(results, runs=tuple(busy)).warnings[0]
+    grown = results.growth
+    parts = [grown.sizes, grown.in_cohorts, grown.floors, (grown.free,), (grown.pinned,)]
+    sizes, in_cohorts, floors, (free,), (pinned,) = (tuple(map(all_busy, part)) for part in parts)
+    growth = Growth(sizes, in_cohorts, floors, free, pinned)
+    busy = replace(results, runs=all_busy(Rounds(results.runs)).runs, growth=growth)
+    assert "40%" in busy.warnings[0]
+    assert 0 < replace(results, growth=growth).others < busy.others
+
+
+def all_busy(rounds: Rounds) -> Rounds:
+    return Rounds(tuple(replace(run, cost=replace(run.cost, others=0.4)) for run in rounds.runs))
 
 
 @pytest.mark.parametrize("draw", [plots.throughput, plots.growth, plots.foreground])
