@@ -144,10 +144,9 @@ def test_a_paste_lives_as_long_as_it_was_extended_to(writer, clock):
     assert writer.get("a") is not None
 
 
-@pytest.mark.parametrize("expires", ["0 seconds", "-1 day"])
-def test_nothing_is_extended_into_the_past(writer, clock, expires):
+@pytest.mark.parametrize("expires", ["-1 second", "-1 day"])
+def test_nothing_is_extended_into_the_past(writer, expires):
     writer.put("a")
-    clock.stop()
     with refused("RP005", "has passed") as caught:
         writer.extend("a", expires)
     assert "later than reaper.clock()" in caught.value.diag.message_hint

@@ -1,11 +1,12 @@
--- require_expiry: a paste that is over before it begins is a mistake of the caller's, most often one of time zones.
+-- require_expiry: a paste that is over before it begins is a mistake of the caller's, most often one of time zones. Whoever gave a
+-- time later than the moment in which the statement came made no mistake: a server that is busy may be slower than a short life.
 create or replace function reaper.require_expiry(p_expires_at timestamptz, p_now timestamptz)
     returns void
-    language plpgsql immutable security definer
+    language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    if p_expires_at <= p_now then
+    if p_expires_at <= p_now - (clock_timestamp() - statement_timestamp()) then
         raise exception sqlstate 'RP005' using
             message = format('expires_at %s has passed, it is %s', p_expires_at, p_now),
             hint    = 'Give a time later than reaper.clock(), or null for never.';
@@ -13,5 +14,5 @@ begin
 end;
 $$;
 comment on function reaper.require_expiry(timestamptz, timestamptz) is
-    'Internal: raises RP005 for an expiry that is not in the future; null = never is one.';
+    'Internal: raises RP005 for an expiry that had passed when the statement came; null = never is one.';
 revoke all on function reaper.require_expiry(timestamptz, timestamptz) from public;
