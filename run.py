@@ -31,8 +31,8 @@ TOO_OLD = (
 # Two processes per core, each with servers of its own: half of the time a test waits. A later -n replaces
 # this one; auto yields to --pdb.
 SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
-# One after the other, since each needs the whole machine. Later words replace these. Named here, the plugin
-# is known before pytest takes the page for a place with tests in it.
+# Later words replace these. Named here, the plugin is known before pytest takes the page for a place with
+# tests in it.
 ORDEALS = ["-p", "tests.ordeals", "-m", "ordeal", "--minutes", "30", "-q"]
 OFFLINE = """
 run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index,
@@ -69,13 +69,11 @@ def run(command, words):
         return 0
     if command == "check":
         return check(programs)
-    if command == "test":
+    if command in ("test", "torture"):
         os.chdir(str(ROOT))
         os.environ.setdefault("PYTEST_XDIST_AUTO_NUM_WORKERS", str(2 * (os.cpu_count() or 1)))
-        return become([str(programs / "python"), "-m", "pytest"] + SIDE_BY_SIDE + words)
-    if command == "torture":
-        os.chdir(str(ROOT))
-        return become([str(programs / "python"), "-m", "pytest"] + ORDEALS + words)
+        chosen = ORDEALS if command == "torture" else []
+        return become([str(programs / "python"), "-m", "pytest"] + SIDE_BY_SIDE + chosen + words)
     return become([str(programs / "reaper"), command] + words)
 
 

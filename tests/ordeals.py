@@ -5,14 +5,15 @@
         for _ in ordeal.rounds(short=1):
             ordeal.survived("kills", arena.storm(ordeal.chance))
 
-In the suite a round or two is run. `--minutes 30` gives every ordeal its share of half an hour, and the run
-ends with a scorecard. All chances come from a seed that is printed; `--seed` brings them back.
+In the suite a round or two is run. `--minutes 30` gives every ordeal its share of half an hour, times the
+processes that work side by side, and the run ends with a scorecard. All chances come from a seed that is
+printed; `--seed` brings them back.
 """
 
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -87,7 +88,7 @@ def ordeal(request: pytest.FixtureRequest) -> Iterator[Ordeal]:
     ordeal = Ordeal(
         marker.args[0],
         seed=time.time_ns() % 1_000_000 if seed is None else seed,
-        seconds=_share(request.session.items, request.node, request.config.getoption("minutes")),
+        seconds=_seconds(request),
     )
     print(f"\nseed {ordeal.seed}")
     yield ordeal
@@ -103,20 +104,27 @@ def tell(node: pytest.Item, counts: Mapping[str, int], seed: int | None = None) 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Whoever has minutes is not ended by the suite's timeout."""
+    """The suite's timeout is not for whoever has minutes; the longest go first, so that all end together."""
+    if (minutes := config.getoption("minutes")) is None:
+        return
     for item in items:
-        marker = item.get_closest_marker("ordeal")
-        if marker is not None and config.getoption("minutes") is not None:
-            item.add_marker(pytest.mark.timeout(config.getoption("minutes") * 60 + PATIENCE), append=False)
+        if item.get_closest_marker("ordeal"):
+            item.add_marker(pytest.mark.timeout(minutes * 60 + PATIENCE), append=False)
+    items.sort(key=_share, reverse=True)
 
 
-def _share(items: Iterable[pytest.Item], item: pytest.Item, minutes: float | None) -> float | None:
-    """How many seconds an item may take, of those that all have together."""
-    if minutes is None:
+def _seconds(request: pytest.FixtureRequest) -> float | None:
+    """How long a test may take, of the time that all have together."""
+    if (minutes := request.config.getoption("minutes")) is None:
         return None
-    markers = [marker for each in items if (marker := each.get_closest_marker("ordeal"))]
-    shares = sum(marker.kwargs.get("share", 1) for marker in markers)
-    return minutes * 60 * item.get_closest_marker("ordeal").kwargs.get("share", 1) / (shares or 1)
+    processes = getattr(request.config, "workerinput", {"workercount": 1})["workercount"]
+    shares = sum(map(_share, request.session.items))
+    return minutes * 60 * processes * _share(request.node) / (shares or 1)
+
+
+def _share(item: pytest.Item) -> float:
+    marker = item.get_closest_marker("ordeal")
+    return marker.kwargs.get("share", 1) if marker else 0
 
 
 class Scores:

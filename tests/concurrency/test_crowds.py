@@ -102,7 +102,7 @@ def crowd(stage: Stage, chance: Random, orders: int) -> Exploration:
     )
 
 
-@pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=4)
+@pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=5)
 def test_three_actors_by_chance_break_nothing_in_any_order(stage: Stage, ordeal: Ordeal) -> None:
     for _ in ordeal.rounds(short=2):
         result = crowd(stage, ordeal.chance, ORDERS)

@@ -9,7 +9,7 @@ from tests.ordeals import Ordeal
 ROWS, FEW = 10_000, 600
 
 
-@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=8)
+@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=6)
 @pytest.mark.timeout(180)
 def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_nothing(
     ward: Ward, ordeal: Ordeal

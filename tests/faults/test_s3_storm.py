@@ -1,5 +1,7 @@
 """A store that is busy, refuses single keys and loses answers: all that was to go is gone, at little cost."""
 
+from datetime import timedelta
+
 import pytest
 
 from tests.faults.scripted_s3 import Forecast, Weather
@@ -11,17 +13,30 @@ STORM = Forecast(busy=0.30, key_errors=0.05, lost=0.01)
 REQUESTS_FOR_EACH_NEEDED = 1.6
 # After so many passes an hour apart something is wrong: a key is refused ten times before it is given up.
 PASSES = 10
+# How long a store is waited for that says nothing.
+IMPATIENT = timedelta(seconds=0.3)
 
 
-def drain_until_settled(world: StormyWorld, batch_size: int) -> None:
+def drain_until_settled(world: StormyWorld, **given: object) -> None:
     """Drain, and come back for what failed, until nothing is owed."""
-    world.drain(workers=4, batch_size=batch_size)
+    world.drain(workers=4, **given)
     for _ in range(PASSES):
         if world.owed() == 0:
             return
         world.advance_clock("1 hour")
-        world.drain(batch_size=batch_size)
+        world.drain(**given)
     raise AssertionError(f"{world.owed()} are still owed after {PASSES} passes")
+
+
+@pytest.mark.parametrize("fault", ["hang", "late", "cut", "omitted", "error_in_200"])
+def test_a_drain_gets_over_a_store_that_gives_no_clear_answer(stormy: StormyWorld, fault: str) -> None:
+    due = stormy.fill(300)
+    stormy.s3.weather = Weather(Forecast(**{fault: 0.3}, late_by=0.05), seed=3)
+    drain_until_settled(stormy, batch_size=20, s3_read_timeout=IMPATIENT)
+    assert sum(times for what, times in stormy.s3.weather.seen.items() if what.startswith(fault)) > 0
+    assert stormy.touched() == due
+    assert stormy.value("select count(*) from reaper.cleanup_dlq") == 0
+    stormy.judge()
 
 
 @pytest.mark.timeout(180)
@@ -37,7 +52,7 @@ def test_a_storm_costs_few_requests_loses_nothing_and_gives_nothing_up(
         # So few requests as in the short form may have bad luck.
         seed = ordeal.chance.randrange(1_000_000) if ordeal.long else 1
         stormy.s3.weather = Weather(STORM, seed=seed)
-        drain_until_settled(stormy, batch_size)
+        drain_until_settled(stormy, batch_size=batch_size)
 
         needed = stormy.value("select count(*) from reaper.runs where objects_deleted + objects_failed > 0")
         requests = len(stormy.s3.asked)

@@ -46,7 +46,7 @@ def run_many(world: World) -> None:
         run(world, seed, shrink=False)
 
 
-@pytest.mark.ordeal("state machine", aim="200,000 steps", share=2)
+@pytest.mark.ordeal("state machine", aim="200,000 steps", share=14)
 def test_random_programs_break_no_promise(
     world: World, ordeal: Ordeal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

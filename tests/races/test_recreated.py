@@ -12,7 +12,7 @@ from tests.races.folder import Folder
 TRIES = 10
 
 
-@pytest.mark.ordeal("create/expire races", aim="1,000,000 races on 10 contents", share=2)
+@pytest.mark.ordeal("create/expire races", aim="1,000,000 races on 10 contents", share=9)
 @pytest.mark.parametrize("killing", [False, True], ids=["workers at ease", "workers killed"])
 def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_nothing(
     arena: Arena, ordeal: Ordeal, killing: bool

@@ -13,7 +13,7 @@ from tests.store.shop import Shop
 READS = 4000
 
 
-@pytest.mark.ordeal("paused readers", aim="100,000 cached reads, none served a second after its end")
+@pytest.mark.ordeal("paused readers", aim="100,000 cached reads, none served a second after its end", share=2)
 def test_paused_readers_are_served_nothing_a_second_after_it_expired_or_was_deleted(
     shop: Shop, ordeal: Ordeal
 ) -> None:
