@@ -7,8 +7,10 @@ import time
 
 from reaper.stop import Stop
 
-# How much of a second's rows one batch may have: somebody else waits for as long as it takes.
-LONGEST = 0.025
+# Somebody else waits for as long as a batch takes, and for the disk as often as one commits. About this many
+# rows disturb least; beyond, a batch is as large as it must be for so many a second.
+GENTLE_ROWS = 25
+BATCHES_PER_SECOND = 80
 # How long a stop goes unnoticed at most.
 STEP = 0.2
 
@@ -25,7 +27,7 @@ class Pace:
         """How large a batch of so many rows may be: a pace is kept in small steps, not in bursts."""
         if self._rows_per_second is None:
             return rows
-        return max(1, min(rows, round(self._rows_per_second * LONGEST)))
+        return min(rows, max(GENTLE_ROWS, round(self._rows_per_second / BATCHES_PER_SECOND)))
 
     def wait(self, rows: int, stop: Stop) -> None:
         """Wait for the turn of a batch of so many rows, or for the stop."""

@@ -61,8 +61,16 @@ def test_a_stop_ends_the_waiting(clock):
     assert clock.now == 0
 
 
-def test_a_pace_is_kept_in_small_batches():
-    assert Pace().batch(1000) == 1000
-    assert Pace(100_000).batch(1000) == 1000
-    assert Pace(2000).batch(1000) == 50
-    assert Pace(1).batch(1000) == 1
+@pytest.mark.parametrize(
+    ("rows_per_second", "batch_size", "rows"),
+    [
+        (None, 1000, 1000),
+        (1, 1000, 25),
+        (1, 10, 10),
+        (2000, 1000, 25),
+        (8000, 1000, 100),
+        (100_000, 1000, 1000),
+    ],
+)
+def test_a_pace_is_kept_in_small_batches_but_not_in_tiny_ones(rows_per_second, batch_size, rows):
+    assert Pace(rows_per_second).batch(batch_size) == rows
