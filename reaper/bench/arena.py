@@ -35,7 +35,14 @@ SETTINGS = {
     "random_page_cost": "1.1",
 }
 SHOWN = (
-    *("server_version", "shared_buffers", "fsync", "synchronous_commit", "full_page_writes"),
+    *(
+        "server_version",
+        "shared_buffers",
+        "huge_pages_status",
+        "fsync",
+        "synchronous_commit",
+        "full_page_writes",
+    ),
     *("max_wal_size", "checkpoint_timeout", "random_page_cost", "autovacuum", "jit"),
 )
 MIGRATED = "bench_migrated"
