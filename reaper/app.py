@@ -223,7 +223,7 @@ class App:
             holdings=self.holdings,
             stop=stop,
             standby=self.standby,
-            batch_size=self.pace.batch(self.settings.batch_size),
+            batch_size=self.settings.batch_size,
             pace=self.pace,
             allowance=allowance or Allowance(None),
         )

@@ -139,11 +139,12 @@ class Lane:
     def drain(self) -> bool:
         """Reap batch after batch; the side effects of one overlap with the claim of the next."""
         cursor, released, drained = START, False, False
+        self.pace.begin()
         pauses = iter(PAUSES)
         settling: Future[None] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
-            while not drained and self._may_claim():
-                claim = self._claim(cursor)
+            while not drained and (rows := self._may_claim()):
+                claim = self._claim(rows, cursor)
                 if claim is None:
                     self.allowance.put_back()
                     pauses = iter(PAUSES) if released else pauses
@@ -160,15 +161,16 @@ class Lane:
                 settling.result()
         return drained
 
-    def _may_claim(self) -> bool:
+    def _may_claim(self) -> int:
+        """How many rows, once it is our turn; none when there is no turn any more."""
         if not self.gate(self.stop):
-            return False
-        self.pace.wait(self.batch_size, self.stop)
-        return not self.stop.is_set() and self.allowance.take()
+            return 0
+        rows = self.pace.turn(self.batch_size, self.stop)
+        return rows if not self.stop.is_set() and self.allowance.take() else 0
 
-    def _claim(self, cursor: Cursor) -> Claim | None:
+    def _claim(self, rows: int, cursor: Cursor) -> Claim | None:
         with self.lock.hold(), self.telemetry.step("claim"):
-            claim = self.session.call(lambda q: q.claim_expired(self.batch_size, self.worker, cursor))
+            claim = self.session.call(lambda q: q.claim_expired(rows, self.worker, cursor))
         if claim is not None:
             self.holdings.add(claim.batch_id)
         return claim
