@@ -180,6 +180,12 @@ def test_a_paste_that_is_over_before_it_begins_is_refused(writer, expires):
     assert "reaper.clock()" in caught.value.diag.message_hint
 
 
+def test_a_time_that_was_now_a_statement_ago_has_passed(db, writer):
+    (now,) = column(db, "select reaper.clock()")
+    with refused("RP005", "has passed"):
+        writer.call("begin_put", "a", "h", 1, now)
+
+
 SLOW = "(select reaper.clock() + interval '1 millisecond' as soon, pg_sleep(0.01))"
 
 
