@@ -13,7 +13,7 @@ printed; `--seed` brings them back.
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -104,27 +104,41 @@ def tell(node: pytest.Item, counts: Mapping[str, int], seed: int | None = None) 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The suite's timeout is not for whoever has minutes; the longest go first, so that all end together."""
+    """Ordeals with minutes are not ended by the suite's timeout, and are dealt out evenly."""
     if (minutes := config.getoption("minutes")) is None:
         return
     for item in items:
         if item.get_closest_marker("ordeal"):
             item.add_marker(pytest.mark.timeout(minutes * 60 + PATIENCE), append=False)
-    items.sort(key=_share, reverse=True)
+    items[:] = dealt(items, _processes(config))
+
+
+def dealt(items: Sequence[pytest.Item], hands: int) -> list[pytest.Item]:
+    """One hand after the other, of the same length and with the same shares; each begins with its longest."""
+    sizes = [(len(items) + n) // hands for n in range(hands)]
+    dealt: list[list[pytest.Item]] = [[] for _ in sizes]
+    for item in sorted(items, key=_share, reverse=True):
+        open_hands = [hand for hand, size in zip(dealt, sizes, strict=True) if len(hand) < size]
+        min(open_hands, key=lambda hand: (sum(map(_share, hand)), len(hand))).append(item)
+    return [item for hand in dealt for item in hand]
+
+
+def _processes(config: pytest.Config) -> int:
+    return int(getattr(config, "workerinput", {"workercount": 1})["workercount"])
 
 
 def _seconds(request: pytest.FixtureRequest) -> float | None:
     """How long a test may take, of the time that all have together."""
     if (minutes := request.config.getoption("minutes")) is None:
         return None
-    processes = getattr(request.config, "workerinput", {"workercount": 1})["workercount"]
-    shares = sum(map(_share, request.session.items))
-    return minutes * 60 * processes * _share(request.node) / (shares or 1)
+    shares = sum(map(_share, request.session.items)) or 1
+    part = _processes(request.config) * _share(request.node) / shares
+    return float(minutes * 60 * min(1.0, part))
 
 
 def _share(item: pytest.Item) -> float:
     marker = item.get_closest_marker("ordeal")
-    return marker.kwargs.get("share", 1) if marker else 0
+    return float(marker.kwargs.get("share", 1)) if marker else 0.0
 
 
 class Scores:
@@ -135,6 +149,7 @@ class Scores:
         self._file: Path | None = config.getoption("scorecard")
         self._page: Path | None = config.getoption("page")
         self._failed: set[str] = set()
+        self._counted: set[str] = set()
         self._scores: dict[str, Score] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -144,12 +159,16 @@ class Scores:
         if report.when == "teardown":
             for told in (told for name, told in report.user_properties if name == "ordeal"):
                 score = self._scores.setdefault(told["name"], Score(told["name"], told["aim"]))
-                score.add(told["counts"], told["seed"], failed=report.nodeid in self._failed)
+                # More than one fixture of a test may have something to tell.
+                failed = report.nodeid in self._failed - self._counted
+                score.add(told["counts"], told["seed"], failed)
+                self._counted.update([report.nodeid] if failed else [])
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The scorecard, on the screen and where it was asked for."""
         scores = list(self._scores.values())
-        if uncounted := len(self._failed) - sum(score.violations for score in scores):
+        uncounted = len(self._failed - self._counted)
+        if uncounted:
             scores.append(Score("failed before anything was counted", "none", violations=uncounted))
         terminalreporter.section("scorecard")
         terminalreporter.write(scorecard.text(scores))
