@@ -17,8 +17,6 @@ from reaper.bench.visitors import Visitors, visiting
 from reaper.bench.workload import Workload
 
 WORKERS = 2
-# Ten million rows in an hour and a half; one worker is enough for that.
-PACED_ROWS_PER_SECOND = 2000
 
 
 class Kind(StrEnum):
@@ -26,7 +24,12 @@ class Kind(StrEnum):
 
     IDLE = "idle"
     FAST = "draining"
-    PACED = f"draining at {PACED_ROWS_PER_SECOND:,} rows/s"
+    STEADY = "draining at 2,000 rows/s"
+    GENTLE = "draining at 1,000 rows/s"
+
+
+# Ten million rows in an hour and a half, or in three; one worker is enough for that.
+PACES = {Kind.STEADY: 2000, Kind.GENTLE: 1000}
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Phase:
 def measure(
     arena: Arena, workload: Workload, seconds: float, rounds: int, seed: int, announce: Callable[[str], None]
 ) -> tuple[Phase, ...]:
-    """Idle, beside a drain at full speed, beside one that keeps a pace; each on a fresh copy."""
+    """Idle, beside a drain at full speed, beside some that keep a pace; each on a fresh copy."""
     visits: dict[Kind, list[Visit]] = {kind: [] for kind in Kind}
     chance = random.Random(seed)
     for number in range(1, rounds + 1):
@@ -83,8 +86,8 @@ def measure(
 def _visit(kind: Kind, visitors: Visitors, place: Place, seconds: float) -> Visit:
     if kind is Kind.IDLE:
         return _idle(visitors, seconds)
-    if kind is Kind.PACED:
-        return _beside(visitors, place, Lanes(seconds=seconds, pace=PACED_ROWS_PER_SECOND), workers=1)
+    if pace := PACES.get(kind):
+        return _beside(visitors, place, Lanes(seconds=seconds, pace=pace), workers=1)
     return _beside(visitors, place, Lanes(seconds=seconds), WORKERS)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from reaper.bench.foreground import Phase
+from reaper.bench.foreground import PACES, Phase
 from reaper.bench.growth import Growth
 from reaper.bench.machine import Machine
 from reaper.bench.statistics import median, paired_ratio, percentile
@@ -21,6 +21,8 @@ SCHEMA = 2
 CLAIMS_KEPT = 500
 # With more than this used by others, ratios say as much about the neighbours as about us.
 QUIET = 0.1
+# A pace that is kept is missed by less than this.
+KEPT = 0.9
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,15 @@ class Results:
     @property
     def warnings(self) -> list[str]:
         """What a reader of the figures has to know before believing them."""
-        if self.others <= QUIET:
-            return []
-        return [
-            f"Others used {self.others:.0%} of this machine meanwhile: trust the CPU times, not the clock."
+        found = []
+        if self.others > QUIET:
+            used = f"Others used {self.others:.0%} of this machine meanwhile"
+            found.append(f"{used}: trust the CPU times, not the clock.")
+        return found + [
+            f"{phase.name}: only {phase.rows_per_second:,.0f} went, and disturbed less."
+            for phase in self.foreground
+            for kind, pace in PACES.items()
+            if phase.name == kind and phase.rows_per_second < KEPT * pace
         ]
 
     @property

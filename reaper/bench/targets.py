@@ -79,7 +79,7 @@ def _against_hand_written(results: Results) -> list[Target]:
 
 
 def _steady(results: Results) -> list[Target]:
-    growth, phases = results.growth, results.foreground
+    growth, (idle, _, *throttled) = results.growth, results.foreground
     return [
         *(
             Target(
@@ -98,10 +98,13 @@ def _steady(results: Results) -> list[Target]:
             growth.pinned.times_longer(growth.free, 0.99),
             at_most=True,
         ),
-        Target(
-            "foreground p99, drain with a pace ÷ idle",
-            1.5,
-            phases[2].times_longer(phases[0], 0.99),
-            at_most=True,
+        *(
+            Target(
+                f"foreground p99, {paced.name} ÷ idle",
+                1.5,
+                paced.times_longer(idle, 0.99),
+                at_most=True,
+            )
+            for paced in throttled
         ),
     ]

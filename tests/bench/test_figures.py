@@ -11,6 +11,7 @@ from rich.console import Console
 
 from reaper.bench import entries, page, plan, plots, targets
 from reaper.bench.canvas import scale_top
+from reaper.bench.foreground import Kind, Phase, Visit
 from reaper.bench.growth import Growth
 from reaper.bench.output import publish
 from reaper.bench.results import Results, as_json
@@ -51,7 +52,7 @@ def test_targets_compare_within_one_run(results: Results):
     assert judged["reaper, database path, 2 workers ÷ row by row, random order"].measured == 15
     assert judged["cost per row, 1,000 due rows ÷ 56"].measured == 1.25
     assert judged["claim p99, snapshot pinned ÷ not"].measured == 1
-    assert judged["foreground p99, drain with a pace ÷ idle"].measured == 1.25
+    assert judged["foreground p99, b ÷ idle"].measured == 1.25
 
 
 def test_what_was_not_measured_is_neither_reached_nor_missed(results: Results):
@@ -93,6 +94,13 @@ def test_a_busy_machine_is_told(results: Results):
     busy = replace(results, runs=all_busy(Rounds(results.runs)).runs, growth=growth)
     assert "40%" in busy.warnings[0]
     assert 0 < replace(results, growth=growth).others < busy.others
+
+
+def test_a_pace_that_was_not_kept_is_told(results: Results):
+    slow = Phase(Kind.STEADY, (Visit((0.001,), 1500.0),))
+    assert replace(results, foreground=(*results.foreground[:2], slow)).warnings == [
+        "draining at 2,000 rows/s: only 1,500 went, and disturbed less."
+    ]
 
 
 def all_busy(rounds: Rounds) -> Rounds:

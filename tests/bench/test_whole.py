@@ -35,7 +35,7 @@ def test_a_run_announces_each_step_and_finds_nothing_wrong():
     results = measure(plan, announced.append)
     assert results.problems == []
     assert len(announced) == plan.steps
-    assert [phase.requests > 0 for phase in results.foreground] == [True] * 3
+    assert [phase.requests > 0 for phase in results.foreground] == [True] * 4
     assert all(target.measured > 0 for target in judge(results) if target.met is not None)
 
 
