@@ -35,15 +35,8 @@ SETTINGS = {
     "random_page_cost": "1.1",
 }
 SHOWN = (
-    *(
-        "server_version",
-        "shared_buffers",
-        "huge_pages_status",
-        "fsync",
-        "synchronous_commit",
-        "full_page_writes",
-    ),
-    *("max_wal_size", "checkpoint_timeout", "random_page_cost", "autovacuum", "jit"),
+    *("server_version", "shared_buffers", "huge_pages_status", "random_page_cost", "autovacuum", "jit"),
+    *("fsync", "synchronous_commit", "full_page_writes", "max_wal_size", "checkpoint_timeout"),
 )
 MIGRATED = "bench_migrated"
 CACHED_SHARE = 0.1
