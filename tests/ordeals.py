@@ -116,11 +116,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def dealt(items: Sequence[pytest.Item], hands: int) -> list[pytest.Item]:
     """One hand after the other, of the same length and with the same shares; each begins with its longest."""
     sizes = [(len(items) + n) // hands for n in range(hands)]
-    dealt: list[list[pytest.Item]] = [[] for _ in sizes]
+    filled: list[list[pytest.Item]] = [[] for _ in sizes]
     for item in sorted(items, key=_share, reverse=True):
-        open_hands = [hand for hand, size in zip(dealt, sizes, strict=True) if len(hand) < size]
+        open_hands = [hand for hand, size in zip(filled, sizes, strict=True) if len(hand) < size]
         min(open_hands, key=lambda hand: (sum(map(_share, hand)), len(hand))).append(item)
-    return [item for hand in dealt for item in hand]
+    return [item for hand in filled for item in hand]
 
 
 def _processes(config: pytest.Config) -> int:
