@@ -239,23 +239,21 @@ MUTANTS = [
         a_row_that_was_given_back_is_not_taken,
         "expiry/hold_marked",
         " and p.deletion_status = 'DELETION_IN_PROGRESS'",
+        times=2,
     ),
     mutant(
         "a row that moved is not looked for",
         a_row_that_moved_since_the_claim_goes_all_the_same,
-        "expiry/release_rows",
-        "if cardinality(v_seen.codes) is distinct from cardinality(p_codes) then",
+        "expiry/hold_marked",
+        "if codes is distinct from p_codes then",
         "if false then",
     ),
-    Mutant(
+    mutant(
         "places are trusted",
         a_place_that_holds_another_row_by_now_is_not_trusted,
-        (
-            Edit("expiry/release_rows", "     where p.short_code = s.short_code;", "     ;"),
-            Edit(
-                "expiry/hold_marked", "p.ctid = s.place and p.short_code = s.short_code", "p.ctid = s.place"
-            ),
-        ),
+        "expiry/hold_marked",
+        "if codes is distinct from p_codes then",
+        "if codes is null then",
     ),
     mutant(
         "a drop believes that what it deleted is gone",

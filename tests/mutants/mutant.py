@@ -11,16 +11,18 @@ READ_COMMITTED = "perform reaper.require_read_committed();"
 
 @dataclass(frozen=True)
 class Edit:
-    """One part of a function, exchanged."""
+    """One part of a function, exchanged wherever it stands."""
 
     function: str
     safeguard: str
     instead: str = ""
+    times: int = 1
 
     def load(self, db: Connection) -> None:
-        """Put the changed function into the database; what is to be changed must be there exactly once."""
+        """Put the changed function into the database; what is to be changed must be there, and no more often."""
         text = (installed_source().sql / "functions" / f"{self.function}.sql").read_text(encoding="utf-8")
-        assert text.count(self.safeguard) == 1, f"{self.safeguard!r} is not in {self.function} once"
+        found = text.count(self.safeguard)
+        assert found == self.times, f"{self.safeguard!r} is {found} times in {self.function}"
         db.execute(text.replace(self.safeguard, self.instead).encode())
 
 
@@ -33,6 +35,6 @@ class Mutant:
     edits: tuple[Edit, ...]
 
 
-def mutant(what: str, play: Play, function: str, safeguard: str, instead: str = "") -> Mutant:
+def mutant(what: str, play: Play, function: str, safeguard: str, instead: str = "", times: int = 1) -> Mutant:
     """One with a single edit."""
-    return Mutant(what, play, (Edit(function, safeguard, instead),))
+    return Mutant(what, play, (Edit(function, safeguard, instead, times),))

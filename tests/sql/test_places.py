@@ -9,7 +9,7 @@ from tests.paste_fixtures import codes, column, contents, refs, value
 PLACE_OF_CONTENT = "select ctid::text from content where content_hash = %s"
 PLACE_OF_PASTE = "select ctid::text from pastes where short_code = %s"
 LOCKED = "select hashes, places::text[], ref_counts from reaper.lock_contents(array['h'], true)"
-HELD = "select codes, places::text[] from reaper.hold_marked(%s, %s::tid[], array['h', 'other'])"
+HELD = "select codes, places::text[], hashes from reaper.hold_marked(%s, %s::tid[])"
 # The shapes of claim_expired and hold_marked, that wait between their look at a row and its lock.
 CLAIM = """
 select h.ctid::text
@@ -23,12 +23,11 @@ select h.ctid::text
 """
 HOLD = """
 select h.ctid::text
-  from unnest(array['a'], array[%s::tid]) as s (short_code, place)
- cross join lateral (select p.ctid
-                       from pastes p
-                      where p.ctid = s.place and p.short_code = s.short_code
-                        and pg_advisory_xact_lock_shared(7)::text = ''
-                        for update skip locked) as h
+  from (select p.ctid
+          from pastes p
+         where p.ctid = any (array[%s::tid]) and p.deletion_status = 'NOT_EXPIRED'
+           and pg_advisory_xact_lock_shared(7)::text = ''
+           for update skip locked) as h
 """
 READ_BY_CODE = """
 select idx_tup_read from pg_stat_user_indexes where indexrelid = 'pastes_pkey'::regclass
@@ -97,14 +96,24 @@ def test_a_paste_that_moved_between_the_look_and_the_lock_is_never_said_to_be_wh
     assert places == [after] or (shape == "hold" and places == [])
 
 
-def test_a_row_that_has_moved_is_not_held(db, paste, claim):
+def test_a_row_that_has_moved_is_held_where_it_is_now(db, paste, claim):
     paste("a", content="h")
     claim()
     seen = value(db, PLACE_OF_PASTE, "a")
     db.execute("update pastes set expires_at = expires_at - interval '1 minute'")
-    assert db.execute(HELD, [["a"], [seen]]).fetchone() == (None, None)
     now = value(db, PLACE_OF_PASTE, "a")
-    assert db.execute(HELD, [["a"], [now]]).fetchone() == (["a"], [now])
+    assert seen != now
+    assert db.execute(HELD, [["a"], [seen]]).fetchone() == (["a"], [now], ["h"])
+
+
+def test_a_row_that_is_not_marked_any_more_is_not_held(db, paste, claim):
+    paste("a", content="h")
+    paste("b", content="h")
+    claim()
+    places = column(db, "select unnest(places)::text from reaper.batches")
+    db.execute("update pastes set deletion_status = 'NOT_EXPIRED' where short_code = 'a'")
+    held = db.execute(HELD, [["a", "b"], places]).fetchone()
+    assert held == (["b"], [value(db, PLACE_OF_PASTE, "b")], ["h"])
 
 
 def test_a_place_that_another_row_has_by_now_is_not_held(db, paste, claim):
@@ -112,7 +121,21 @@ def test_a_place_that_another_row_has_by_now_is_not_held(db, paste, claim):
     claim()
     # As if b had been seen under the code of a, where a had been before.
     place = value(db, PLACE_OF_PASTE, "a")
-    assert db.execute(HELD, [["b"], [place]]).fetchone() == (None, None)
+    assert db.execute(HELD, [["b"], [place]]).fetchone() == (None, None, None)
+
+
+@pytest.mark.parametrize("room", [True, False], ids=["room on the page", "none"])
+def test_a_claim_writes_its_rows_down_in_the_order_of_their_places(db, paste, me, room):
+    """In any other order the drop would look for all of them by their codes."""
+    db.execute(f"alter table pastes set (fillfactor = {50 if room else 100}, autovacuum_enabled = off)")
+    paste.many("p", 300)
+    # Codes, places and expiries are in three different orders.
+    db.execute("update pastes set expires_at = expires_at - random() * interval '1 hour'")
+    db.execute("vacuum pastes")
+    me.claim()
+    written = column(db, "select unnest(places)::text from reaper.batches")
+    assert written == column(db, "select p.ctid::text from pastes p order by p.ctid")
+    assert len(written) == 300
 
 
 @pytest.mark.usefixtures("full_page")

@@ -1,6 +1,7 @@
 -- mark_or_block: mark the rows of a claim together; where PostgreSQL refuses, halve until the rows that cannot be marked
 -- stand alone. A trigger, or a constraint that was added NOT VALID, may refuse any UPDATE of an old row.
--- The caller holds the rows, so they are found by their places, and stay there until they are marked; then they lie elsewhere.
+-- The caller holds the rows, so they are found by their places, and stay there until they are marked; then they lie elsewhere,
+-- and are told in the order of their new places.
 create or replace function reaper.mark_or_block(
     in  p_codes   text[],
     in  p_places  tid[],
@@ -28,7 +29,7 @@ begin
              where p.ctid = any (p_places)
             returning p.short_code, p.ctid
         )
-        select array_agg(m.short_code), array_agg(m.ctid) into codes, places from marked m;
+        select array_agg(m.short_code), array_agg(m.ctid) into codes, places from (select * from marked order by marked.ctid) as m;
         if cardinality(codes) = cardinality(p_codes) then
             return;
         end if;

@@ -1,12 +1,9 @@
 -- release_rows: the heart. Deletes rows that are still marked and still expired, and lets go of what they referred to.
 --
--- Order of locks: content rows first, in hash order, then paste rows without waiting. Whoever writes about one content at a
--- time, in whatever order, can never form a cycle with this: the only wait happens before any paste row is held.
--- With p_may_leave nobody is waited for: pastes whose content another holds, mostly another drop, are given back for a later
--- claim. So many at most: with more of them lock_not_available is raised. Null waits for all.
--- Rows are looked for where the claim left them, which costs no index. One that was changed since lies elsewhere: where any is
--- missing, all are found by their keys. The code tells whether a place still holds that row. (OFFSET 0 keeps the planner from
--- turning that around: in a small table it would go through all rows, and compare each with every place.)
+-- Order of locks: where contents are waited for they come first, in hash order, then paste rows without waiting. Whoever writes
+-- about one content at a time, in whatever order, can never form a cycle with this: the only wait happens before any paste row
+-- is held. With p_may_leave nobody is waited for, so that no order matters: pastes whose content another holds, mostly another
+-- drop, are given back for a later claim. So many at most: with more of them lock_not_available is raised. Null waits for all.
 create or replace function reaper.release_rows(
     in  p_codes        text[],
     in  p_places       tid[],
@@ -29,10 +26,10 @@ create or replace function reaper.release_rows(
     set jit = off
 as $$
 declare
-    v_seen      record;
+    v_named     text[];
     v_contents  record;
     v_held      record;
-    v_free      text[];
+    v_left      text[];
     v_rest      text[];
     v_spent     text[];
     v_stuck     text[];
@@ -40,27 +37,27 @@ begin
     -- An application's deferred constraints shall speak here, where one bad row can be told from the rest.
     set constraints all immediate;
 
-    select array_agg(p.short_code) as codes, array_agg(p.ctid) as places, array_agg(p.content_hash) as hashes
-      into v_seen
-      from unnest(p_codes, p_places) as s (short_code, place)
-     cross join lateral (select h.ctid, h.short_code, h.content_hash from public.pastes h where h.ctid = s.place offset 0) as p
-     where p.short_code = s.short_code;
-    if cardinality(v_seen.codes) is distinct from cardinality(p_codes) then
-        select array_agg(p.short_code) as codes, array_agg(p.ctid) as places, array_agg(p.content_hash) as hashes
-          into v_seen
-          from public.pastes p
-         where p.short_code = any (p_codes);
+    if p_may_leave is null then
+        v_named := array(select p.content_hash from public.pastes p where p.short_code = any (p_codes));
+        select * into v_contents from reaper.lock_contents(v_named, true);
+        select * into v_held from reaper.hold_marked(p_codes, p_places);
+        -- Somebody may have given a paste other content meanwhile, which is not held.
+        v_left := array(select unnest(v_held.hashes) except select unnest(v_named));
+    else
+        select * into v_held from reaper.hold_marked(p_codes, p_places);
+        select * into v_contents from reaper.lock_contents(v_held.hashes, false);
+        v_left := v_contents.busy;
     end if;
-    select * into v_contents from reaper.lock_contents(v_seen.hashes, p_may_leave is null);
-    -- Content that is neither held nor busy does not exist: a paste that lost it, in a restore for example, goes all the same.
-    v_free := v_seen.hashes;
-    if v_contents.busy <> '{}' then
-        v_free := array(select s.content_hash from unnest(v_seen.hashes) as s (content_hash) where s.content_hash <> all (v_contents.busy));
-        if cardinality(v_seen.hashes) - cardinality(v_free) > p_may_leave then
-            raise lock_not_available using message = format('%s contents are held by others', cardinality(v_contents.busy));
+    -- Content that is neither held nor left does not exist: a paste that lost it, in a restore for example, goes all the same.
+    if v_left <> '{}' then
+        select array_agg(h.short_code) as codes, array_agg(h.place) as places, cardinality(v_held.codes) - count(*) as others
+          into v_held
+          from unnest(v_held.codes, v_held.places, v_held.hashes) as h (short_code, place, content_hash)
+         where h.content_hash <> all (v_left);
+        if v_held.others > p_may_leave then
+            raise lock_not_available using message = format('%s contents are held by others', cardinality(v_left));
         end if;
     end if;
-    select * into v_held from reaper.hold_marked(v_seen.codes, v_seen.places, v_free);
 
     with gone as (
         delete from public.pastes p
