@@ -19,7 +19,7 @@ class Edit:
     times: int = 1
 
     def load(self, db: Connection) -> None:
-        """Put the changed function into the database; what is to be changed must be there, and no more often."""
+        """Put the changed function into the database; what is to be changed is there so many times."""
         text = (installed_source().sql / "functions" / f"{self.function}.sql").read_text(encoding="utf-8")
         found = text.count(self.safeguard)
         assert found == self.times, f"{self.safeguard!r} is {found} times in {self.function}"
