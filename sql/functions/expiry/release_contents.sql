@@ -27,24 +27,20 @@ declare
 begin
     with spent as (
         select s.content_hash, count(*) as refs from unnest(p_spent) as s (content_hash) group by s.content_hash
-    ), expected as (
-        -- An adopted table may allow null: nothing was counted yet.
-        select c.content_hash, c.place, coalesce(c.ref_count, 0) - s.refs as refs
-          from unnest(p_hashes, p_places, p_ref_counts) as c (content_hash, place, ref_count)
-          join spent s on s.content_hash = c.content_hash
-    ), named as (
-        select p.content_hash, count(*) as pastes
-          from public.pastes p
-         where p.content_hash = any (array(select e.content_hash from expected e where e.refs <= 0))
-         group by p.content_hash
     ), counted as (
-        select e.content_hash, e.place, e.refs as expected,
-               -- Where references are left over, one paste tells that the content lives: there may be a million of them.
-               case when e.refs > 0 then (select count(*) from (select from public.pastes p where p.content_hash = e.content_hash limit 1) as one)
-                    else coalesce(n.pastes, 0)
+        select c.content_hash,
+               c.place,
+               r.expected,
+               -- One paste tells that the content lives; only where the count is wrong are they all counted.
+               case when n.named is null then 0
+                    when r.expected > 0 then 1
+                    else (select count(*) from public.pastes p where p.content_hash = c.content_hash)
                end as found
-          from expected e
-          left join named n on n.content_hash = e.content_hash
+          from spent s
+          join unnest(p_hashes, p_places, p_ref_counts) as c (content_hash, place, ref_count) on c.content_hash = s.content_hash
+         -- An adopted table may allow null: nothing was counted yet.
+         cross join lateral (select coalesce(c.ref_count, 0) - s.refs as expected) as r
+          left join lateral (select true as named from public.pastes p where p.content_hash = c.content_hash limit 1) as n on true
     ), noted as (
         insert into reaper.drift (content_hash, expected, found, action, noticed_at)
         select n.content_hash, n.expected, n.found,
