@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 
@@ -33,9 +34,8 @@ class Claim:
         return Cursor(self.last_expires_at, self.last_short_code)
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRef:
-    """An object that nobody needs any more."""
+class ObjectRef(NamedTuple):
+    """An object that nobody needs any more; a tuple, because a batch has a thousand of them."""
 
     content_hash: str
     backend: str

@@ -32,8 +32,8 @@ from reaper.model import (
 )
 
 Failures = Sequence[dict[str, Any]]
-# One round trip instead of two, and arrays, which are read quicker than rows. The codes come last: an
-# aggregate is known when all is released.
+# One round trip instead of two, and arrays, which are read quicker than rows, in binary quicker still. The
+# codes come last: an aggregate is known when all is released.
 RELEASE = """
 select reaper.released_codes(%s), reaper.waits_for_standby(), o.*
   from (select coalesce(array_agg(d.content_hash), '{}'), coalesce(array_agg(d.backend), '{}'),
@@ -70,7 +70,7 @@ class Queries:
 
     def drop_references(self, batch_id: UUID) -> Batch:
         """Release the rows and references of a batch; what is left to delete outside comes back."""
-        codes, awaits_standby, *columns = self._all(RELEASE, batch_id, batch_id)[0]
+        codes, awaits_standby, *columns = self._all(RELEASE, batch_id, batch_id, binary=True)[0]
         return Batch(batch_id, tuple(codes), _objects(columns), awaits_standby)
 
     def finish_batch(self, batch_id: UUID, failures: Failures) -> Figures:
@@ -365,9 +365,9 @@ class Queries:
         with translated(), self._connection.cursor(row_factory=class_row(shape)) as cursor:
             return cursor.execute(statement, values).fetchall()
 
-    def _all(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    def _all(self, statement: str, *values: Any, binary: bool = False) -> list[tuple[Any, ...]]:
         with translated():
-            return self._connection.execute(statement, values).fetchall()
+            return self._connection.execute(statement, values, binary=binary).fetchall()
 
     def _first(self, statement: str, *values: Any) -> tuple[Any, ...] | None:
         rows = self._all(statement, *values)
@@ -379,7 +379,7 @@ class Queries:
 
 
 def _objects(columns: Sequence[Sequence[Any]]) -> tuple[ObjectRef, ...]:
-    return tuple(map(ObjectRef, *columns))
+    return tuple(map(ObjectRef._make, zip(*columns, strict=True)))
 
 
 def object_failures(
