@@ -59,6 +59,8 @@ class App:
     worker: str = field(default_factory=worker_name)
     stop: threading.Event = field(default_factory=threading.Event)
     holdings: Holdings = field(default_factory=Holdings)
+    # PostgreSQL has answered this process: from then on its absence is an interruption.
+    answered: threading.Event = field(default_factory=threading.Event)
     _open: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -94,7 +96,9 @@ class App:
     def open_session(self, slot: str) -> Iterator[Session]:
         """A session that is closed after the block."""
         session = Session(
-            lambda: self._connect_lazily(slot), lambda q: q.leave_unknown(self.worker, self.holdings.known())
+            lambda: self._connect_lazily(slot),
+            lambda q: q.leave_unknown(self.worker, self.holdings.known()),
+            answered=self.answered,
         )
         try:
             yield session
@@ -212,11 +216,17 @@ class App:
         """How fast this process may be, over all its lanes."""
         return Pace(self.settings.rows_per_second)
 
+    @cached_property
+    def settling(self) -> Session:
+        """Where the lanes of this process settle their batches: a moment for each, so one is enough."""
+        return self.session("settle:0")
+
     def lane(self, session: Session, stop: Stop, allowance: Allowance | None = None) -> Lane:
         """One thread's way through the backlog."""
         return Lane(
             worker=self.worker,
             session=session,
+            settling=self.settling,
             effects=self.effects,
             lock=self.claim_lock,
             telemetry=self.telemetry,

@@ -85,6 +85,8 @@ class Lane:
 
     worker: str
     session: Session
+    # Settles batches while the session claims and drops others; the lanes of a process share it.
+    settling: Session
     effects: SideEffects
     lock: ClaimLock
     telemetry: Telemetry
@@ -137,7 +139,7 @@ class Lane:
         return Cleanup(self.session, self.effects, self.telemetry, self.stop, self.standby)
 
     def drain(self) -> bool:
-        """Reap batch after batch; the side effects of one overlap with the claim of the next."""
+        """Reap batch after batch; the side effects and the end of one overlap with the claim of the next."""
         cursor, released, drained = START, False, False
         self.pace.begin()
         pauses = iter(PAUSES)
@@ -210,7 +212,7 @@ class Lane:
         try:
             failures = self.effects.run(batch.short_codes, batch.objects, lambda: self._may_delete(batch))
             with self.telemetry.step("finish"):
-                figures = self.session.call(lambda q: q.finish_batch(batch.batch_id, failures))
+                figures = self.settling.call(lambda q: q.finish_batch(batch.batch_id, failures))
         except ClaimLost:
             self._lost(batch.batch_id)
             return
@@ -218,7 +220,7 @@ class Lane:
         self.telemetry.finished(batch, figures)
 
     def _may_delete(self, batch: Batch) -> bool:
-        return not batch.awaits_standby or self.standby.has(batch.batch_id, self.session, self.stop)
+        return not batch.awaits_standby or self.standby.has(batch.batch_id, self.settling, self.stop)
 
     @contextmanager
     def _unless_lost(self, token: UUID) -> Iterator[None]:

@@ -28,10 +28,13 @@ class Session:
         connect: Callable[[], Connection],
         on_reconnect: Callable[[Queries], object] | None = None,
         patience: float = PATIENCE,
+        answered: threading.Event | None = None,
     ) -> None:
         self._connect = connect
         self._on_reconnect = on_reconnect
         self._patience = patience
+        # Whether the server has answered before, this session or another that shares the event.
+        self._answered = answered or threading.Event()
         self._guard = threading.Lock()
         self._connection: Connection | None = None
         self._was_connected = False
@@ -61,7 +64,7 @@ class Session:
     def _may_try_again(self, error: Unreachable | DatabaseError, attempt: int, deadline: float) -> bool:
         if isinstance(error, Unreachable):
             # A server that never answered is a wrong address, not an interruption.
-            return self._was_connected and time.monotonic() < deadline
+            return self._answered.is_set() and time.monotonic() < deadline
         return error.sqlstate in TRANSIENT and attempt < TRIES
 
     def _queries(self) -> Queries:
@@ -69,6 +72,7 @@ class Session:
             if self._connection is None or self._connection.closed:
                 self._connection = self._opened()
                 self._was_connected = True
+                self._answered.set()
             return Queries(self._connection)
 
     def _opened(self) -> Connection:
