@@ -18,7 +18,7 @@ DUE_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Growth:
-    """A drain per size, in both orders and by the floor; and with and without a pinned snapshot."""
+    """A drain per size, in both orders, ours and the floor's; and with and without a pinned snapshot."""
 
     sizes: tuple[Rounds, ...]
     in_cohorts: tuple[Rounds, ...]
@@ -37,9 +37,10 @@ def measure(tournament: Tournament, sizes: Sequence[int], pinned: Workload, roun
     ours, claims = DATABASE[1], (("no snapshot is pinned", nothing), ("a snapshot is pinned", pin_snapshot))
     with _loaded(tournament, sizes, Order.RANDOM) as tables:
         grown = _rounds([[_drain(tournament, t, ours, n) for t in tables] for n in _numbers(rounds)])
-        floors = _rounds([[_drain(tournament, t, FLOOR, 1) for t in tables]])
+        floors = _once(tournament, tables, FLOOR)
     with _loaded(tournament, sizes, Order.COHORT) as tables:
-        in_cohorts = _rounds([[_drain(tournament, t, ours, 1) for t in tables]])
+        in_cohorts = _once(tournament, tables, ours)
+        floors += _once(tournament, tables, FLOOR)
     free, held = _rounds(
         [[_claim(tournament, pinned, name, n, beside) for name, beside in claims] for n in _numbers(rounds)]
     )
@@ -49,7 +50,7 @@ def measure(tournament: Tournament, sizes: Sequence[int], pinned: Workload, roun
 
 def steps(sizes: Sequence[int], rounds: int) -> int:
     """How many runs that are."""
-    return len(sizes) * (rounds + 2) + 2 * rounds
+    return len(sizes) * (rounds + 3) + 2 * rounds
 
 
 def _numbers(rounds: int) -> range:
@@ -68,6 +69,10 @@ def _loaded(tournament: Tournament, sizes: Sequence[int], order: Order) -> Itera
     finally:
         for table in tables:
             tournament.arena.forget(table)
+
+
+def _once(tournament: Tournament, tables: Sequence[Workload], entry: Entry) -> tuple[Rounds, ...]:
+    return _rounds([[_drain(tournament, table, entry, 1) for table in tables]])
 
 
 def _drain(tournament: Tournament, table: Workload, entry: Entry, number: int) -> Run:
