@@ -5,6 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from reaper.errors import DatabaseError
 from reaper.migrate import migrate
 from tests.schema.application import FOREIGN_KEY, build
 from tests.schema.workshop import admin
@@ -54,6 +55,58 @@ def test_a_foreign_key_of_the_applications_own_stays_as_it_is(empty_db_dsn: str,
     assert links(empty_db_dsn) == before
     migrate(empty_db_dsn, to=BEFORE)
     assert links(empty_db_dsn) == before
+
+
+CHANGED = {
+    "deferrable": "foreign key (content_hash) references content deferrable",
+    "cascading updates": "foreign key (content_hash) references content on update cascade",
+}
+
+
+@pytest.mark.parametrize("key", CHANGED.values(), ids=CHANGED)
+def test_a_foreign_key_of_ours_that_somebody_changed_stays_as_it_is(empty_db_dsn: str, key: str) -> None:
+    migrate(empty_db_dsn, to=BEFORE)
+    with admin(empty_db_dsn) as connection:
+        connection.execute("alter table pastes drop constraint pastes_content_hash_fkey")
+        connection.execute(f"alter table pastes add constraint pastes_content_hash_fkey {key}".encode())
+    migrate(empty_db_dsn)
+    assert links(empty_db_dsn) == [NO_ACTION]
+
+
+def test_a_foreign_key_that_has_our_name_by_chance_is_never_dropped(empty_db_dsn: str) -> None:
+    theirs = FOREIGN_KEY.replace("content_of_paste", "pastes_content_hash_restrict")
+    build(empty_db_dsn, theirs)
+    before = links(empty_db_dsn)
+    migrate(empty_db_dsn)
+    assert links(empty_db_dsn) == before
+    migrate(empty_db_dsn, to=BEFORE)
+    assert links(empty_db_dsn) == before
+
+
+def lose_content(dsn: str) -> None:
+    with admin(dsn) as connection:
+        connection.execute("set session_replication_role = replica; delete from content")
+
+
+def test_pastes_without_content_are_told_with_what_to_do(empty_db_dsn: str) -> None:
+    migrate(empty_db_dsn, to=BEFORE)
+    fill(empty_db_dsn)
+    lose_content(empty_db_dsn)
+    with pytest.raises(DatabaseError, match="1 paste rows name content that does not exist") as refusal:
+        migrate(empty_db_dsn)
+    assert "Delete these pastes" in str(refusal.value.hint)
+    with admin(empty_db_dsn) as connection:
+        connection.execute("delete from pastes")
+    migrate(empty_db_dsn)
+    assert links(empty_db_dsn) == [RESTRICT]
+
+
+def test_pastes_without_content_do_not_bar_the_way_back(empty_db_dsn: str) -> None:
+    migrate(empty_db_dsn)
+    fill(empty_db_dsn)
+    lose_content(empty_db_dsn)
+    migrate(empty_db_dsn, to=BEFORE)
+    assert links(empty_db_dsn) == [("pastes_content_hash_fkey", "a", False)]
 
 
 def test_there_is_no_moment_without_a_foreign_key(empty_db_dsn: str) -> None:
