@@ -118,6 +118,8 @@ class Lane:
 
     def adopt(self) -> int:
         """Do the side effects of released batches that nobody holds; returns how many there were."""
+        # Refused a connection, we hold nothing yet.
+        self.settling.open()
         adopted = 0
         while not self.stop.is_set():
             batch = self.session.call(lambda q: q.adopt_batch(self.worker))
@@ -140,6 +142,7 @@ class Lane:
 
     def drain(self) -> bool:
         """Reap batch after batch; the side effects and the end of one overlap with the claim of the next."""
+        self.settling.open()
         cursor, released, drained = START, False, False
         self.pace.begin()
         pauses = iter(PAUSES)
@@ -155,9 +158,9 @@ class Lane:
                     continue
                 cursor = claim.cursor
                 batch = self._drop(claim)
-                if settling is not None:
-                    settling.result()
-                settling = settler.submit(self._settle, batch) if batch else None
+                previous, settling = settling, settler.submit(self._settle, batch) if batch else None
+                if previous is not None:
+                    previous.result()
                 released = released or bool(batch and batch.short_codes)
             if settling is not None:
                 settling.result()
@@ -216,7 +219,9 @@ class Lane:
         except ClaimLost:
             self._lost(batch.batch_id)
             return
-        self.holdings.remove(batch.batch_id)
+        finally:
+            # Where it failed, too: what nobody here knows is let go by the next connection, and adopted.
+            self.holdings.remove(batch.batch_id)
         self.telemetry.finished(batch, figures)
 
     def _may_delete(self, batch: Batch) -> bool:

@@ -55,6 +55,10 @@ class Session:
                     raise
             time.sleep(min(0.1 * attempt, 1.0) * random.uniform(0.5, 1.5))
 
+    def open(self) -> None:
+        """Connect now, for the sake of a later moment that would be worse to be refused in."""
+        self.call(lambda _: None)
+
     def close(self) -> None:
         """Give the connection up; the next call would open another."""
         with self._guard:

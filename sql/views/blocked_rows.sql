@@ -7,7 +7,7 @@ create or replace view reaper.blocked_rows as
 comment on view reaper.blocked_rows is 'Due pastes whose deletion PostgreSQL refused: mend the cause, and the next attempt succeeds.';
 comment on column reaper.blocked_rows.short_code is 'The paste.';
 comment on column reaper.blocked_rows.expires_at is 'When it expired; null when the row is gone meanwhile.';
-comment on column reaper.blocked_rows.sqlstate is 'The code of the refusal; 23503 = another table refers to the row.';
+comment on column reaper.blocked_rows.sqlstate is 'The code of the refusal; 23503 or 23001 = another table refers to the row.';
 comment on column reaper.blocked_rows.message is 'What PostgreSQL said.';
 comment on column reaper.blocked_rows.attempts is 'How often it was tried.';
 comment on column reaper.blocked_rows.blocked_at is 'The first refusal.';

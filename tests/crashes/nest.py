@@ -121,10 +121,11 @@ class Nest:
             os._exit(1)
 
     def _drain(self) -> None:
-        """Drain without end, on a single connection: less to set up, and more to be killed at."""
+        """Drain without end; connected beforehand, so that there is more to be killed at."""
         app = self._app()
         session = app.session("drain:0")
         session.call(lambda q: q.heartbeat(app.worker))
+        app.settling.open()
         self._at_work()
         lane = app.lane(session, app.stop)
         while True:

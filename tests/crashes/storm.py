@@ -41,7 +41,8 @@ select format('%%s-%%s', left(h, 16), n), h, reaper.clock() - interval '1 day' *
 BACKLOG = "select exists (select from pastes where expires_at < reaper.clock() - interval '1 hour')"
 AT_WORK = """
 select 1 from pg_stat_activity
- where datname = current_database() and application_name in ('reaper:drain:0', 'reaper:store:0')
+ where datname = current_database()
+   and application_name in ('reaper:drain:0', 'reaper:settle:0', 'reaper:store:0')
 """
 # Not so long ago that the watchdog forgets who they were: PostgreSQL may still be at their last claim.
 SILENT = """

@@ -3,14 +3,18 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import psycopg
 import pytest
 
-from reaper.errors import DatabaseError
+from reaper.errors import DatabaseError, Unreachable
+from reaper.queries import Queries
+from reaper.session import Session
 from tests.drain.world import World
 
 Populate = Callable[..., None]
+T = TypeVar("T")
 
 END = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -80,6 +84,49 @@ def test_a_batch_that_cannot_be_finished_keeps_nobody_from_draining_and_is_compl
         world.drain(batch_size=10)
     assert world.value("select reaper.count_due()") == 0
     world.sql("drop trigger refuse on reaper.runs")
+    world.drain()
+    world.judge()
+
+
+class Refused(Session):
+    """A session whose connection is refused, from the first or from some later call on."""
+
+    def __init__(self, granted: int) -> None:
+        super().__init__(lambda: None, patience=0)  # type: ignore[arg-type,return-value]
+        self.granted = granted
+
+    def call(self, ask: Callable[[Queries], T]) -> T:
+        self.granted -= 1
+        if self.granted < 0:
+            raise Unreachable("too many connections")
+        return ask(None)  # type: ignore[arg-type]
+
+
+def test_who_cannot_settle_batches_claims_none(world: World, populate: Populate) -> None:
+    populate(due=40, live=0, contents=40)
+    with world.app(batch_size=10) as app:
+        app.__dict__["settling"] = Refused(granted=0)
+        with pytest.raises(Unreachable, match="too many connections"):
+            app.drain()
+    assert world.value("select reaper.count_due()") == 40
+    assert world.value("select count(*) from reaper.batches") == 0
+
+
+def test_batches_that_could_not_be_settled_are_known_to_nobody_and_adopted(
+    world: World, populate: Populate
+) -> None:
+    populate(due=40, live=0, contents=40)
+    with world.app(batch_size=10) as app:
+        # To be opened by adopt and by drain.
+        app.__dict__["settling"] = Refused(granted=2)
+        with pytest.raises(Unreachable, match="too many connections"):
+            app.drain()
+        assert world.value("select count(*) from reaper.batches where state = 'RELEASED'") > 0
+        assert app.holdings.known() == []
+        # As the next connection of this process does.
+        with app.open_session("other") as session:
+            session.call(lambda q: q.leave_unknown(app.worker, app.holdings.known()))
+        assert world.value("select count(*) from reaper.batches where worker is not null") == 0
     world.drain()
     world.judge()
 

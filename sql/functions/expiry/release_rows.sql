@@ -2,8 +2,9 @@
 --
 -- Order of locks: where contents are waited for they come first, in hash order, then paste rows without waiting. Whoever writes
 -- about one content at a time, in whatever order, can never form a cycle with this: the only wait happens before any paste row
--- is held. With p_may_leave nobody is waited for, so that no order matters: pastes whose content another holds, mostly another
--- drop, are given back for a later claim. So many at most: with more of them lock_not_available is raised. Null waits for all.
+-- is held. With p_may_leave no paste and no content is waited for, so that their order does not matter: pastes whose content
+-- another holds, mostly another drop, are given back for a later claim. So many at most: with more of them lock_not_available
+-- is raised. Null waits for all.
 create or replace function reaper.release_rows(
     in  p_codes        text[],
     in  p_places       tid[],
