@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from reaper.db import Connection, translated
 from reaper.errors import ReaperError
@@ -15,6 +15,7 @@ class Exclusion:
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
+        self._name = name
         self.taken = Queries(connection).lock_service(name)
 
     def is_held(self) -> bool:
@@ -26,12 +27,24 @@ class Exclusion:
             return False
         return self.taken
 
+    def let_go(self) -> None:
+        """Free the lock now; a server that is lost frees it by itself."""
+        if self.taken:
+            with suppress(ReaperError):
+                Queries(self._connection).unlock_service(self._name)
+
 
 @contextmanager
 def exclusion(connect: Callable[[str], Connection], name: str) -> Iterator[Exclusion]:
     """Try to be the only one that runs the service inside the block."""
     connection = connect(f"lock:{name}")
     try:
-        yield Exclusion(connection, name)
+        lock = Exclusion(connection, name)
+        try:
+            yield lock
+        finally:
+            # A server takes its time to notice that a connection is closed: a run that comes back at once
+            # would still find the lock held, and be the last.
+            lock.let_go()
     finally:
         connection.close()

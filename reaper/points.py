@@ -66,6 +66,7 @@ COMMITS = (
     "retire_worker",
     "returned_ownerless",
     "skip_run",
+    "unlock_service",
 )
 # PostgreSQL is asked, and nothing changes.
 QUESTIONS = (

@@ -292,6 +292,10 @@ class Queries:
         taken = self._value("select pg_try_advisory_lock(%s, reaper.service_lock(%s))", LOCK_CLASS, name)
         return bool(taken)
 
+    def unlock_service(self, name: str) -> None:
+        """Let others run the service, from this moment on."""
+        self._value("select pg_advisory_unlock(%s, reaper.service_lock(%s))", LOCK_CLASS, name)
+
     def is_runnable(self, name: str) -> bool:
         """Whether the service is switched on and not paused."""
         return bool(

@@ -16,7 +16,7 @@ from tests.paste_fixtures import Connection
 # Only operators ask so, by hand, and nothing follows from the answers.
 BY_HAND = {"objects.list", "objects.probe", "cache.codes", "cache.present"}
 # Questions that are no function of ours: one is a lock of the connection, the others read a clock and a view.
-NO_FUNCTION = {"lock_service", "now", "is_runnable", "failures_in_a_row"}
+NO_FUNCTION = {"lock_service", "unlock_service", "now", "is_runnable", "failures_in_a_row"}
 # These modules speak to PostgreSQL to set up a connection and to see whether it lives; Queries does the rest.
 SET_UP = {"app.py", "exclusion.py", "pool.py"}
 OPERATORS = {"desk.py", "doctor.py", "fingerprint.py", "letters.py", "reports.py", "retention.py"}

@@ -9,7 +9,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from reaper.crew import Crew
+from reaper.db import Connection
 from reaper.errors import BadArgument, ServiceLockLost
+from reaper.exclusion import exclusion
 from reaper.service import Tick, Tools
 from reaper.services import ALL
 from tests.services.conftest import planned, result, service
@@ -27,6 +29,28 @@ def test_the_first_tick_plans_every_service_and_starts_none(world: Works, crew: 
         "select next_run_at = date_trunc('day', reaper.clock(), 'UTC') + interval '1 day'"
         "  from reaper.services where name = 'drain'"
     )
+
+
+def test_a_service_is_free_when_its_run_is_over_however_late_the_server_notices_that_the_connection_is_closed(
+    world: Works, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that comes back at once would find the lock held, be skipped, and nobody would come back."""
+    planned(world, crew)
+    left: list[Connection] = []
+
+    def connect(slot: str) -> Connection:
+        connection = crew.connect(slot)
+        left.append(connection)
+        monkeypatch.setattr(connection, "close", lambda: None)
+        return connection
+
+    with exclusion(connect, "watchdog") as lock:
+        assert lock.taken
+        assert not world.value(f"select {LOCK}", "watchdog")
+    assert world.value(f"select {LOCK}", "watchdog")
+    monkeypatch.undo()
+    for connection in left:
+        connection.close()
 
 
 def test_eight_ticks_at_once_queue_what_is_due_once(world: Works) -> None:
