@@ -106,6 +106,7 @@ def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: Works) -
     finally:
         # Whether hops were slow or the chain broke is seen here only.
         print(world.sql("select count(*), min(at), max(at) from marks"), world.sql("table reaper.jobs"))
+        print(world.sql("select runs, skipped, last_error from reaper.services where name = 'chain'"))
     # By polling it would take 100 seconds at least: this is not about speed, but about how a hop is noticed.
     assert world.value("select extract(epoch from max(at) - min(at)) < 90 from marks")
 
