@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from multiprocessing.context import ForkServerProcess
@@ -60,9 +60,10 @@ class Ward(Work):
 
     @cached_property
     def medic(self) -> Tools:
-        """Somebody who heals, with connections that stay open."""
+        """Somebody who heals, with connections that stay open, under names of their own."""
         app = self._open.enter_context(self.hand())
-        return Tools(app.lane(app.session("medic:0"), app.stop), app.settings.stuck_after)
+        lane = app.lane(app.session("medic:0"), app.stop)
+        return Tools(replace(lane, settling=app.session("medic:1")), app.settings.stuck_after)
 
     def rehearse(self, job: str) -> Passage:
         """Let a process do its job undisturbed, and learn which way it went."""
