@@ -14,40 +14,39 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from reaper import config, db
-from reaper.adapters.nothing import NoCache, NoLock, NoPastes
-from reaper.backends import Backend
-from reaper.breaker import Breaker
-from reaper.circuits import Circuits, GuardedStore
-from reaper.config import Settings
-from reaper.crew import Crew, Lanes, Options
-from reaper.effects import SideEffects
+from reaper.cache.none import NoCache, NoLock, NoPastes
+from reaper.concurrency import Stop, for_each
+from reaper.config.backends import Backend
+from reaper.config.settings import Settings
+from reaper.db.pool import Pool
+from reaper.db.session import Session
 from reaper.errors import ConfigError, Unreachable
-from reaper.expiry import Allowance, Holdings, Lane, run_lanes
-from reaper.health import HealthServer, Vitals
+from reaper.expiry.lane import Allowance, Holdings, Lane, run_lanes
+from reaper.expiry.rate import Pace
+from reaper.expiry.side_effects import SideEffects
+from reaper.expiry.standby import Standby
+from reaper.expiry.throttle import Throttle
+from reaper.expiry.watchdog import Watchdog
 from reaper.migrate import check_schema
-from reaper.pace import Pace
-from reaper.parallel import for_each
-from reaper.pool import Pool
+from reaper.ops.reports import Reports
+from reaper.ops.verify import Report, Verifier, Watch, nobody
 from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
-from reaper.pulse import Pulse, worker_name
 from reaper.queries import Queries
-from reaper.reading import Reader
-from reaper.reports import Reports
-from reaper.service import Service
 from reaper.services import ALL
-from reaper.session import Session
-from reaper.standby import Standby
-from reaper.stop import Stop
-from reaper.store import Store
-from reaper.telemetry import Telemetry
-from reaper.throttle import Throttle
-from reaper.verify import Report, Verifier, Watch, nobody
-from reaper.watchdog import Watchdog
-from reaper.writing import Writer
+from reaper.services.base import Service
+from reaper.storage.circuit_breaker import Circuits, GuardedStore
+from reaper.storage.probes import Breaker
+from reaper.store.get import Reader
+from reaper.store.put import Writer
+from reaper.store.store import Store
+from reaper.telemetry.events import Telemetry
+from reaper.worker.health import HealthServer, Vitals
+from reaper.worker.heartbeat import Pulse, worker_name
+from reaper.worker.runner import Crew, Lanes, Options
 
 if TYPE_CHECKING:
-    from reaper.adapters.redis_link import RedisLink
-    from reaper.adapters.s3 import S3Options
+    from reaper.cache.redis.connection import RedisLink
+    from reaper.storage.s3.store import S3Options
 
 
 @dataclass
@@ -136,8 +135,8 @@ class App:
     @cached_property
     def buckets(self) -> dict[str, ObjectStore]:
         """The backends by name, as they are; all their requests together pass one gate."""
-        from reaper.adapters.admission import AdmissionGate
-        from reaper.adapters.s3 import S3Store
+        from reaper.storage.request_gate import AdmissionGate
+        from reaper.storage.s3.store import S3Store
 
         backends = self.settings.backends
         if not backends:
@@ -165,7 +164,7 @@ class App:
         """The cache; without REAPER_REDIS_URL there is nothing to forget."""
         if self._redis is None:
             return NoCache()
-        from reaper.adapters.redis import RedisCache
+        from reaper.cache.redis.cache import RedisCache
 
         return RedisCache(self._redis, self.settings.cache_key)
 
@@ -174,8 +173,8 @@ class App:
         """The cache as readers use it; without REAPER_REDIS_URL nothing is kept."""
         if self.settings.redis_url is None:
             return NoPastes()
-        from reaper.adapters.redis_link import RedisLink
-        from reaper.adapters.redis_pastes import QUICK, RedisPastes
+        from reaper.cache.redis.connection import RedisLink
+        from reaper.cache.redis.paste_cache import QUICK, RedisPastes
 
         link = RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry, QUICK)
         self._open.callback(link.close)
@@ -197,7 +196,7 @@ class App:
         """The lock around the claim; it saves work and protects nothing."""
         if self._redis is None:
             return NoLock()
-        from reaper.adapters.redis_lock import RedisClaimLock
+        from reaper.cache.redis.claim_lock import RedisClaimLock
 
         return RedisClaimLock(self._redis, self._identity(), self.settings.claim_lock_ttl)
 
@@ -271,15 +270,15 @@ class App:
 
     def work(self, options: Options, services: Iterable[Service] = ALL) -> None:
         """Run jobs until a signal asks for the end."""
-        from reaper import jobs
-        from reaper.worker import WorkerProcess
+        from reaper.worker import tasks
+        from reaper.worker.process import WorkerProcess
 
         crew = self.crew(options.slots, services)
         crew.register()
-        tasks = jobs.make_app(jobs.connector(self.settings.dsn), crew)
+        jobs = tasks.make_app(tasks.connector(self.settings.dsn), crew)
         with self.pulse() as pulse:
             vitals = Vitals(lambda: pulse.age)
-            process = WorkerProcess(tasks, jobs.remembering(crew), options, self.stop, vitals, self.telemetry)
+            process = WorkerProcess(jobs, tasks.remembering(crew), options, self.stop, vitals, self.telemetry)
             with HealthServer(options.health_port, vitals, self.telemetry.registry):
                 process.run()
 
@@ -309,12 +308,12 @@ class App:
     def _redis(self) -> RedisLink | None:
         if self.settings.redis_url is None:
             return None
-        from reaper.adapters.redis_link import RedisLink
+        from reaper.cache.redis.connection import RedisLink
 
         return RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry)
 
     def _options(self, backend: Backend) -> S3Options:
-        from reaper.adapters.s3 import S3Options
+        from reaper.storage.s3.store import S3Options
 
         return S3Options(
             read_timeout=self.settings.s3_read_timeout.total_seconds(),

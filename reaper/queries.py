@@ -10,7 +10,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from reaper.db import Connection, translated
+from reaper.db.connection import Connection, translated
 from reaper.model import (
     Batch,
     Circuit,

@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
 from pytest_postgresql.executors import NoopExecutor
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
 from tests import service_descriptions  # noqa: F401  read once
 from tests.databases import cloned

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 
 Connection = psycopg.Connection[Any]
 

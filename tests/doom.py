@@ -1,4 +1,4 @@
-"""Dooms: what happens to a process at one of its points (reaper/points.py) that does not happen to others."""
+"""Dooms: what happens to a process at one of its points (`reaper.dev.fault_points`), and not to others."""
 
 import os
 import signal

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from reaper import entry
+from reaper.store import cache_entry
 
 READABLE = "select short_code from pastes where expires_at is null or expires_at > reaper.clock()"
 COPIES = """
@@ -187,7 +187,7 @@ class Case:
         owed = {code for (code,) in self._sql(OWED_CODES)} if stale else set()
         yield from (f"the cache still has {code}" for code in stale - owed)
         for code, known in self.log.pastes.items():
-            cached = code in self._entries and entry.decode(code, self._entries[code])
+            cached = code in self._entries and cache_entry.decode(code, self._entries[code])
             if cached and cached.data != known.data:
                 yield f"the cache has bytes for {code} that are not its own"
 

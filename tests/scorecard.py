@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reaper.bench.machine import describe
+from reaper.dev.bench.machine import describe
 
 BEGIN, END = "<!-- scorecard: written by make torture -->", "<!-- end of scorecard -->"
 MOST_SEEDS = 4

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
 
 PAGE = Path(__file__).parent.parent / "docs" / "sql.md"

@@ -28,7 +28,7 @@ from reaper.cli import (
     why,
     worker,
 )
-from reaper.db import translate
+from reaper.db.connection import translate
 from reaper.errors import Exit, ReaperError
 
 _EXIT_CODES = (

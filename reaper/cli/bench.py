@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from reaper.errors import ConfigError, Exit
 
 if TYPE_CHECKING:
-    from reaper.bench.plan import Plan
+    from reaper.dev.bench.plan import Plan
 
 _Rows = Annotated[
     int | None,
@@ -68,10 +68,10 @@ def bench(
     is judged by what it left. Exit code 1 when somebody left something behind.
     """
     try:
-        from reaper.bench import plan
-        from reaper.bench.output import publish
-        from reaper.bench.run import measure
-        from reaper.embedded import EmbeddedError
+        from reaper.dev.bench import plan
+        from reaper.dev.bench.output import publish
+        from reaper.dev.bench.run import measure
+        from reaper.dev.embedded import EmbeddedError
     except ImportError as error:
         raise ConfigError(
             f"the benchmark needs {error.name}", "Install it with: pip install 'reaper[bench]'"

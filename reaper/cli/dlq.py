@@ -16,8 +16,8 @@ from reaper import config, db
 from reaper.cli import options, words
 from reaper.cli.counting import counted
 from reaper.errors import Exit, ReaperError
-from reaper.letters import Choice, Group, Letter, Letters
 from reaper.migrate import check_schema
+from reaper.ops.dlq import Choice, Group, Letter, Letters
 
 _HELP = """
 Dead letters: objects whose deletion was given up.

@@ -10,9 +10,9 @@ from rich.markup import escape
 
 from reaper.cli import options, words
 from reaper.cli.service import desk
-from reaper.config import parse_duration
-from reaper.desk import Job
+from reaper.config.settings import parse_duration
 from reaper.errors import Exit
+from reaper.ops.services import Job
 
 _Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="The newest so many.")]
 _Silence = Annotated[

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from reaper.telemetry import configure_logging
+from reaper.telemetry.logging import configure_logging
 
 Dsn = Annotated[
     str | None,

@@ -12,7 +12,7 @@ import typer
 from reaper import config, db
 from reaper.cli import options, words
 from reaper.migrate import check_schema
-from reaper.reports import Forecast, Reports
+from reaper.ops.reports import Forecast, Reports
 
 # What one call of DeleteObjects takes.
 _KEYS_PER_CALL = 1000

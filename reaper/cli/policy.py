@@ -17,7 +17,8 @@ from reaper.cli import options, words
 from reaper.cli.counting import counted
 from reaper.errors import Exit
 from reaper.migrate import check_schema
-from reaper.retention import Forecast, Policies, Policy
+from reaper.ops.policies import Forecast, Policies, Policy
+from reaper.services import schedule as schedules
 
 _HELP = """
 Delete old rows of any table, a bounded batch at a time.
@@ -95,6 +96,8 @@ def add(
 ) -> None:
     """Register a policy. Nothing is deleted until it is enabled."""
     with _policies(database_url) as policies:
+        # SQL knows what a schedule looks like, this knows whether its numbers make sense.
+        schedules.parse(schedule)
         policies.add(name, table, column, max_age, batch_limit, schedule, allow_cascade)
     typer.echo(f"policy {name} is registered and not enabled")
     typer.echo(f"Look first: reaper policy plan {name}. Then: reaper policy enable {name}")

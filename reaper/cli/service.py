@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from reaper import config, db, schedule
+from reaper import config, db
 from reaper.cli import options, words
-from reaper.config import parse_duration
-from reaper.desk import Desk, Planned
+from reaper.config.settings import parse_duration
 from reaper.errors import Exit
 from reaper.migrate import check_schema
+from reaper.ops.services import Desk, Planned
+from reaper.services import schedule
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The service, as `reaper service list` calls it.")]
 _Reason = Annotated[

@@ -13,10 +13,10 @@ from rich.markup import escape
 from reaper import config, db
 from reaper.cli import options, words
 from reaper.cli.service import state
-from reaper.desk import Desk, Planned, Slots
 from reaper.errors import Exit
 from reaper.migrate import check_schema
-from reaper.reports import Health, InFlight, Member, Reports, Shelter, Speed
+from reaper.ops.reports import Health, InFlight, Member, Reports, Shelter, Speed
+from reaper.ops.services import Desk, Planned, Slots
 
 _EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
 _COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}

@@ -15,7 +15,7 @@ from reaper import config
 from reaper.app import App
 from reaper.cli import options, words
 from reaper.errors import Exit
-from reaper.verify import Report, Watch, nobody
+from reaper.ops.verify import Report, Watch, nobody
 
 _Repair = Annotated[
     bool,

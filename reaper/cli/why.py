@@ -14,7 +14,7 @@ from reaper.app import App
 from reaper.cli import options, words
 from reaper.errors import BadArgument
 from reaper.migrate import check_schema
-from reaper.reports import Copy, Event, Reports
+from reaper.ops.reports import Copy, Event, Reports
 
 _Subject = Annotated[
     str, typer.Argument(metavar="CODE|HASH", help="A paste's code, or a content's hash.", show_default=False)

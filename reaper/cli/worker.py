@@ -9,7 +9,7 @@ import typer
 from reaper import config
 from reaper.app import App
 from reaper.cli import options
-from reaper.crew import QUEUE, Options
+from reaper.worker.runner import QUEUE, Options
 
 _Queues = Annotated[
     str, typer.Option("--queues", metavar="NAMES", help="Take jobs from these queues, separated by commas.")

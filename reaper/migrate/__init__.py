@@ -6,7 +6,6 @@ files in `sql/`.
 
 from __future__ import annotations
 
-from reaper.files import Source, installed_source
 from reaper.migrate import plan as _planning
 from reaper.migrate.lock import MigrationLock
 from reaper.migrate.patience import Patience
@@ -14,6 +13,7 @@ from reaper.migrate.plan import Plan
 from reaper.migrate.render import render
 from reaper.migrate.runner import Report, Runner, Say
 from reaper.migrate.session import session
+from reaper.migrate.source import Source, installed_source
 from reaper.migrate.version import check_schema, schema_version
 
 __all__ = ["Plan", "Report", "Source", "check_schema", "migrate", "plan", "render_sql", "schema_version"]

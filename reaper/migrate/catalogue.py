@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 
 
 class Named(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 from psycopg import errors
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import MigrationError, MigrationRefused
 from reaper.migrate import catalogue
 from reaper.migrate.catalogue import Named

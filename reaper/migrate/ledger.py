@@ -15,7 +15,7 @@ from psycopg import sql
 from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend  # type: ignore[import-untyped]
 from yoyo.migrations import default_migration_table  # type: ignore[import-untyped]
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
 from reaper.migrate.files import Migration
 from reaper.migrate.roles import OWNER

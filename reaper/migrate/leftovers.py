@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from psycopg import sql
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.migrate.files import Migration
 from reaper.migrate.patience import Patience
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import psycopg
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import LockLost
 
 # The two-integer form with a class of our own, so that nobody's hashed key meets ours.

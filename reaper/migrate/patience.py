@@ -13,7 +13,7 @@ from typing import TypeVar
 import psycopg
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import ReaperError, TableBusy
 from reaper.migrate.session import session
 

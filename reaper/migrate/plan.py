@@ -7,13 +7,13 @@ from typing import Any
 
 from psycopg import sql
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
-from reaper.files import Source
 from reaper.migrate import code, files, leftovers, preflight, procrastinate, roles
 from reaper.migrate.code import CodeFile, CodePlan
 from reaper.migrate.files import Migration
 from reaper.migrate.ledger import Ledger, verify_checksums
+from reaper.migrate.source import Source
 from reaper.migrate.steps import Chain
 
 REAPER = Ledger("reaper", with_code=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
 from reaper.migrate.ledger import relation_exists
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from psycopg import sql
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.migrate import catalogue, code, procrastinate, roles
 from reaper.migrate.files import Migration
 from reaper.migrate.ledger import Ledger

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from psycopg import errors, sql
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
 
 OWNER = "reaper_owner"

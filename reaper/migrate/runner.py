@@ -9,9 +9,8 @@ from typing import Any
 import psycopg
 from psycopg.errors import Diagnostic
 
-from reaper.db import Connection, translate
+from reaper.db.connection import Connection, translate
 from reaper.errors import DatabaseError, ReaperError, TableBusy
-from reaper.files import Source
 from reaper.migrate import code, leftovers, procrastinate, roles
 from reaper.migrate import plan as planning
 from reaper.migrate.code import CodeLoader
@@ -20,6 +19,7 @@ from reaper.migrate.lock import MigrationLock
 from reaper.migrate.patience import Patience
 from reaper.migrate.plan import REAPER, Plan
 from reaper.migrate.session import session
+from reaper.migrate.source import Source
 from reaper.migrate.steps import LOCK_TIMEOUT, Chain, Stepper
 
 Say = Callable[[str], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reaper.db import Connection, connect
+from reaper.db.connection import Connection, connect
 
 APPLICATION_NAME = "reaper:migrate"
 # A role's statement_timeout would cut an index build short; an idle timeout would take the lock away.

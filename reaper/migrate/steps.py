@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.migrate.files import Migration
 from reaper.migrate.ledger import Ledger
 from reaper.migrate.lock import MigrationLock

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from psycopg import errors
 
-from reaper.db import Connection
+from reaper.db.connection import Connection
 from reaper.errors import ConfigError, SchemaTooOld
-from reaper.files import Source, installed_source
 from reaper.migrate import files
+from reaper.migrate.source import Source, installed_source
 
 _HINT = "Run `reaper migrate` with this release, then start again."
 

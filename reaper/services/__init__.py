@@ -1,8 +1,7 @@
-"""The background services, one file each; `reaper/service.py` says what one is."""
+"""The background services, one file each; `reaper/services/base.py` says what one is."""
 
 from __future__ import annotations
 
-from reaper.service import Service
 from reaper.services import (
     accounts,
     breaker_watchdog,
@@ -15,6 +14,7 @@ from reaper.services import (
     unreferenced,
     watchdog,
 )
+from reaper.services.base import Service
 
 ALL: tuple[Service, ...] = (
     drain.SERVICE,

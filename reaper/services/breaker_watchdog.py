@@ -5,8 +5,8 @@ Not locked: the probe itself has a token, so each backend meets one at a time, w
 
 from __future__ import annotations
 
-from reaper.breaker import Breaker
-from reaper.service import Service, Tick, Tools
+from reaper.services.base import Service, Tick, Tools
+from reaper.storage.probes import Breaker
 
 
 def tick(tools: Tools) -> Tick:

@@ -7,7 +7,7 @@ decides.
 
 from __future__ import annotations
 
-from reaper.service import Service, Tick, Tools
+from reaper.services.base import Service, Tick, Tools
 
 
 def tick(tools: Tools) -> Tick:

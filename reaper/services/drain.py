@@ -6,7 +6,7 @@ claim from the start finds nothing. With the schedule `continuous` it looks ever
 
 from __future__ import annotations
 
-from reaper.service import Service, Tick, Tools
+from reaper.services.base import Service, Tick, Tools
 
 
 def tick(tools: Tools) -> Tick:

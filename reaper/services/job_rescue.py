@@ -5,7 +5,7 @@ Procrastinate recovers nothing by itself, and its own recipe stops at the first 
 
 from __future__ import annotations
 
-from reaper.service import Service, Tick, Tools
+from reaper.services.base import Service, Tick, Tools
 
 AT_ONCE = 100
 

@@ -11,10 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from reaper.concurrency import for_each
 from reaper.errors import ClaimLost, ReaperError, Unreachable, said
 from reaper.model import PendingIntent
-from reaper.parallel import for_each
-from reaper.service import Service, Tick, Tools
+from reaper.services.base import Service, Tick, Tools
 
 AT_ONCE = 100
 _SHA256 = re.compile("[0-9A-Fa-f]{64}")

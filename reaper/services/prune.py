@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reaper.service import Service, Tick, Tools
+from reaper.services.base import Service, Tick, Tools
 
 AT_ONCE = 1000
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reaper.service import Service, Tick, Tools
-from reaper.watchdog import Watchdog
+from reaper.expiry.watchdog import Watchdog
+from reaper.services.base import Service, Tick, Tools
 
 
 def tick(tools: Tools) -> Tick:

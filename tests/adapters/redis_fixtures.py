@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import redis
 
-from reaper.adapters.redis import LinkOptions, RedisLink
-from reaper.embedded import Valkey
-from reaper.telemetry import Telemetry
+from reaper.cache.redis.cache import LinkOptions, RedisLink
+from reaper.dev.embedded import Valkey
+from reaper.telemetry.events import Telemetry
 from tests.adapters.valkeys import Silence
 
 

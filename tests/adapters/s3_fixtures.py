@@ -13,9 +13,9 @@ import pytest
 from botocore.config import Config
 from botocore.loaders import JSONFileLoader
 
-from reaper.adapters.s3 import S3Options, S3Store
-from reaper.embedded import Moto
-from reaper.embedded.seaweedfs import SeaweedFS
+from reaper.dev.embedded import Moto
+from reaper.dev.embedded.seaweedfs import SeaweedFS
+from reaper.storage.s3.store import S3Options, S3Store
 from tests.faults.scripted_s3 import ScriptedS3
 
 QUICK = S3Options(connect_timeout=5, read_timeout=30, attempts=1)

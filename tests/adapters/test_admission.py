@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reaper.adapters.admission import AdmissionGate
+from reaper.storage.request_gate import AdmissionGate
 
 
 def test_a_gate_counts_those_inside_and_remembers_the_most():

@@ -4,8 +4,8 @@ import traceback
 
 import pytest
 
-from reaper.adapters import redis_address
-from reaper.config import load
+from reaper.cache.redis import address
+from reaper.config.settings import load
 from reaper.errors import ConfigError
 
 
@@ -23,22 +23,22 @@ from reaper.errors import ConfigError
     ],
 )
 def test_an_address_is_read_and_shown_without_its_login(url, where, monkeypatch):
-    address = redis_address.read(url)
-    assert address.where == where
-    assert "secret" not in repr(address)
+    read = address.read(url)
+    assert read.where == where
+    assert "secret" not in repr(read)
     monkeypatch.setenv("REAPER_REDIS_URL", url)
     assert load("redis_url").redis_url.get_secret_value() == url
 
 
 def test_the_login_and_the_options_reach_every_kind_of_client():
-    single = redis_address.read("redis://user:pass%2Fword@cache:6380/3?client_name=reaper")
+    single = address.read("redis://user:pass%2Fword@cache:6380/3?client_name=reaper")
     wanted = {"username": "user", "password": "pass/word", "db": 3, "client_name": "reaper"}
     assert single.login == {**wanted, "host": "cache", "port": 6380}
-    sentinel = redis_address.read(
+    sentinel = address.read(
         "rediss+sentinel://user:pass%2Fword@a/pastes/3?client_name=reaper&sentinel_password=other"
     )
     assert (sentinel.login, sentinel.sentinel_login) == ({**wanted, "ssl": True}, {"password": "other"})
-    assert redis_address.read("redis+cluster://:word@a").login == {"password": "word"}
+    assert address.read("redis+cluster://:word@a").login == {"password": "word"}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_login_and_the_options_reach_every_kind_of_client():
 )
 def test_a_url_that_cannot_be_read_is_not_repeated(url):
     with pytest.raises(ConfigError, match="REAPER_REDIS_URL cannot be read") as caught:
-        redis_address.read(url)
+        address.read(url)
     assert "redis://user:password@host" in caught.value.hint
     assert "canary" not in "".join(traceback.format_exception(caught.value)).replace(url, "")
 

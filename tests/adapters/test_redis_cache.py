@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from reaper.adapters.nothing import NoCache
-from reaper.adapters.redis import RedisCache
-from reaper.embedded import Valkey
+from reaper.cache.none import NoCache
+from reaper.cache.redis.cache import RedisCache
+from reaper.dev.embedded import Valkey
 from reaper.errors import ConfigError, Unreachable
 from tests.adapters.valkeys import TunedValkey, cluster_of_one, joined, move_slot, sentinel_for, stopped
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from reaper.adapters.nothing import NoLock
-from reaper.adapters.redis import RedisCache, RedisClaimLock
+from reaper.cache.none import NoLock
+from reaper.cache.redis.cache import RedisCache, RedisClaimLock
 from tests.adapters.valkeys import cluster_of_one, until
 
 LONG = timedelta(minutes=1)

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from reaper.adapters import redis_pastes
-from reaper.adapters.nothing import NoPastes
-from reaper.adapters.redis import RedisCache
-from reaper.adapters.redis_keys import TOMBSTONE_LIFE_MS, KeyNames
-from reaper.adapters.redis_pastes import LONGEST_LIFE, OLDEST_TICKET, RedisPastes
-from reaper.embedded import Valkey
+from reaper.cache.none import NoPastes
+from reaper.cache.redis import paste_cache
+from reaper.cache.redis.cache import RedisCache
+from reaper.cache.redis.key_names import TOMBSTONE_LIFE_MS, KeyNames
+from reaper.cache.redis.paste_cache import LONGEST_LIFE, OLDEST_TICKET, RedisPastes
+from reaper.dev.embedded import Valkey
 from reaper.errors import ConfigError
 from reaper.model import CacheRead
 from tests.adapters.valkeys import cluster_of_one, stopped, until
@@ -240,7 +240,7 @@ def test_a_full_server_keeps_nothing_more_and_what_could_not_be_buried_is_owed(o
         client.config_set("maxmemory", "1")
         missed = pastes.read("b")
         assert not pastes.fill("b", b"x", missed.ticket, HOUR)
-        assert ("degraded", redis_pastes.SERVICE) in [said[:2] for said in words.said]
+        assert ("degraded", paste_cache.SERVICE) in [said[:2] for said in words.said]
         assert "maxmemory" in cache.drop(["a"])["a"]
         assert not pastes.drop("a")
         assert pastes.read("a").data is None

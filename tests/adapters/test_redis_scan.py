@@ -2,7 +2,7 @@
 
 import pytest
 
-from reaper.adapters.redis import RedisCache
+from reaper.cache.redis.cache import RedisCache
 from reaper.errors import Unreachable
 from tests.adapters.valkeys import cluster_of_one, joined, move_slot
 

@@ -5,10 +5,10 @@ import hashlib
 
 import pytest
 
-from reaper.adapters.s3 import S3Options
-from reaper.adapters.s3_sweep import SPLITS
 from reaper.errors import ConfigError, Unreachable
 from reaper.model import Failed
+from reaper.storage.s3.batch_delete import SPLITS
+from reaper.storage.s3.store import S3Options
 from tests.adapters.s3_fixtures import log_in
 from tests.faults.scripted_s3 import (
     Reply,

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from reaper.adapters.admission import AdmissionGate
-from reaper.adapters.s3 import S3Options
+from reaper.storage.request_gate import AdmissionGate
+from reaper.storage.s3.store import S3Options
 from tests.adapters.s3_fixtures import log_in
 from tests.faults.scripted_s3 import Reply, ScriptedS3, error, in_turn
 

@@ -5,9 +5,9 @@ import traceback
 
 import pytest
 
-from reaper.adapters.s3 import S3Options
 from reaper.errors import ReaperError
-from reaper.telemetry import configure_logging
+from reaper.storage.s3.store import S3Options
+from reaper.telemetry.logging import configure_logging
 from tests.adapters.s3_fixtures import log_in
 from tests.faults.scripted_s3 import Reply, ScriptedS3, error, in_turn
 

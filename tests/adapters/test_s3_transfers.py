@@ -8,8 +8,8 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from urllib3 import HTTPResponse
 
-from reaper.adapters.s3 import S3Options
 from reaper.errors import ConfigError, ReaperError, Unreachable
+from reaper.storage.s3.store import S3Options
 from tests.adapters.s3_fixtures import log_in
 from tests.faults.scripted_s3 import LOST, Forecast, Reply, ScriptedS3, Weather, error, in_turn
 

@@ -7,7 +7,7 @@ import pytest
 from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
 
-from reaper.adapters.s3_wire import document, outcomes
+from reaper.storage.s3.delete_objects_xml import document, outcomes
 
 KEYS = [
     "plain",

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 import redis
 
-from reaper.embedded import Valkey, binaries, places
-from reaper.embedded.process import KeptProcess, Plan
-from reaper.embedded.valkey import STOP_SIGNALS, _free_port
+from reaper.dev.embedded import Valkey, binaries, places
+from reaper.dev.embedded.process import KeptProcess, Plan
+from reaper.dev.embedded.valkey import STOP_SIGNALS, _free_port
 
 PATIENCE = 30
 

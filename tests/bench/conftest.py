@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reaper.bench import entries
-from reaper.bench.arena import Arena
-from reaper.bench.contestant import Step
-from reaper.bench.foreground import Phase, Visit
-from reaper.bench.growth import Growth
-from reaper.bench.machine import Machine
-from reaper.bench.meter import Cost
-from reaper.bench.results import Results
-from reaper.bench.rounds import Rounds
-from reaper.bench.tournament import Entry, Run, Tournament
-from reaper.bench.workload import Order, Workload
+from reaper.dev.bench import entries
+from reaper.dev.bench.arena import Arena
+from reaper.dev.bench.contestant import Step
+from reaper.dev.bench.foreground import Phase, Visit
+from reaper.dev.bench.growth import Growth
+from reaper.dev.bench.machine import Machine
+from reaper.dev.bench.meter import Cost
+from reaper.dev.bench.results import Results
+from reaper.dev.bench.rounds import Rounds
+from reaper.dev.bench.tournament import Entry, Run, Tournament
+from reaper.dev.bench.workload import Order, Workload
 
 TINY = Workload("tiny", 600)
 

@@ -2,22 +2,22 @@
 
 import pytest
 
-from reaper.bench import entries
-from reaper.bench.arena import Arena
-from reaper.bench.contestant import Contestant, Needs, Work
-from reaper.bench.contestants.floor import Floor
-from reaper.bench.contestants.jobs import JobPerPaste
-from reaper.bench.contestants.lanes import Lanes
-from reaper.bench.contestants.procedure import DrainProcedure
-from reaper.bench.contestants.requeue import RequeueLoop
-from reaper.bench.contestants.row_by_row import RowByRow
-from reaper.bench.contestants.seeds import Seeds
-from reaper.bench.judge import Judge
-from reaper.bench.place import Place
-from reaper.bench.team import TeamError, assembled
-from reaper.bench.tournament import Tournament
-from reaper.bench.workload import Workload
-from reaper.db import connect
+from reaper.db.connection import connect
+from reaper.dev.bench import entries
+from reaper.dev.bench.arena import Arena
+from reaper.dev.bench.contestant import Contestant, Needs, Work
+from reaper.dev.bench.contestants.floor import Floor
+from reaper.dev.bench.contestants.jobs import JobPerPaste
+from reaper.dev.bench.contestants.lanes import Lanes
+from reaper.dev.bench.contestants.procedure import DrainProcedure
+from reaper.dev.bench.contestants.requeue import RequeueLoop
+from reaper.dev.bench.contestants.row_by_row import RowByRow
+from reaper.dev.bench.contestants.seeds import Seeds
+from reaper.dev.bench.judge import Judge
+from reaper.dev.bench.place import Place
+from reaper.dev.bench.team import TeamError, assembled
+from reaper.dev.bench.tournament import Tournament
+from reaper.dev.bench.workload import Workload
 from tests.bench.conftest import TINY
 
 WHOLE = [

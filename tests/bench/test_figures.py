@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from reaper.bench import entries, page, plan, plots, targets
-from reaper.bench.canvas import scale_top
-from reaper.bench.foreground import Kind, Phase, Visit
-from reaper.bench.growth import Growth
-from reaper.bench.output import publish
-from reaper.bench.results import Results, as_json
-from reaper.bench.rounds import Rounds
-from reaper.bench.statistics import paired_ratio, percentile, spread
+from reaper.dev.bench import entries, page, plan, plots, targets
+from reaper.dev.bench.canvas import scale_top
+from reaper.dev.bench.foreground import Kind, Phase, Visit
+from reaper.dev.bench.growth import Growth
+from reaper.dev.bench.output import publish
+from reaper.dev.bench.results import Results, as_json
+from reaper.dev.bench.rounds import Rounds
+from reaper.dev.bench.statistics import paired_ratio, percentile, spread
 from reaper.errors import ConfigError
 from tests.bench.conftest import made_up
 

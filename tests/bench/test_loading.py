@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reaper.bench.arena import Arena
-from reaper.bench.workload import Order, Workload
-from reaper.db import connect
+from reaper.db.connection import connect
+from reaper.dev.bench.arena import Arena
+from reaper.dev.bench.workload import Order, Workload
 
 
 def one(arena: Arena, workload: Workload, statement: str) -> Any:

@@ -5,8 +5,8 @@ from pathlib import Path
 import boto3
 import pytest
 
-from reaper.bench.arena import Arena
-from reaper.embedded import EmbeddedError
+from reaper.dev.bench.arena import Arena
+from reaper.dev.embedded import EmbeddedError
 
 
 def test_a_bucket_is_filled_copied_and_emptied_over_s3(arena: Arena, tmp_path: Path):

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from reaper.bench import entries
-from reaper.bench.plan import Match, Plan
-from reaper.bench.run import measure
-from reaper.bench.targets import judge
-from reaper.bench.workload import Workload
+from reaper.dev.bench import entries
+from reaper.dev.bench.plan import Match, Plan
+from reaper.dev.bench.run import measure
+from reaper.dev.bench.targets import judge
+from reaper.dev.bench.workload import Workload
 
 
 def small_plan() -> Plan:

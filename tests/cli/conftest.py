@@ -16,7 +16,7 @@ import redis
 from psycopg.conninfo import make_conninfo
 
 from reaper.cli import main
-from reaper.embedded import Moto, Valkey
+from reaper.dev.embedded import Moto, Valkey
 from tests.paste_fixtures import Connection
 
 _numbers = itertools.count(1)

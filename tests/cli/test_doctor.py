@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from reaper import doctor
+from reaper.ops import doctor
 from tests.cli.conftest import Run
 from tests.paste_fixtures import Connection
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from reaper import cli
-from reaper.db import connect as open_connection
+from reaper.db.connection import connect as open_connection
 from reaper.errors import ClaimLost
 from reaper.queries import Queries
 from tests.cli.conftest import Run

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper import verify
 from reaper.model import StoredObject
-from reaper.reports import Expected
-from reaper.verify import side_by_side
+from reaper.ops import verify
+from reaper.ops.reports import Expected
+from reaper.ops.verify import side_by_side
 from tests.cli.conftest import Run
 from tests.paste_fixtures import Clock, Connection, Pastes, Worker, contents, refs
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reaper import verify
-from reaper.embedded import Moto, Valkey
+from reaper.dev.embedded import Moto, Valkey
+from reaper.ops import verify
 from tests.cli.conftest import Outcome, Run
 from tests.paste_fixtures import Connection
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reaper.embedded import Valkey
+from reaper.dev.embedded import Valkey
 from tests.crashes.jobs import JOBS, Passage
 from tests.crashes.ward import Ward
 from tests.drain.conftest import valkey  # noqa: F401

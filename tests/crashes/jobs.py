@@ -13,17 +13,18 @@ from unittest.mock import patch
 
 import structlog
 
-import reaper.adapters.redis
-import reaper.adapters.redis_lock
-import reaper.adapters.redis_pastes  # noqa: F401  loaded before the fork
-from reaper import config, points
+import reaper.cache.redis.cache
+import reaper.cache.redis.claim_lock
+import reaper.cache.redis.paste_cache  # noqa: F401  loaded before the fork
+from reaper import config
 from reaper.app import App
-from reaper.crew import Crew
+from reaper.db.advisory_lock import exclusion
+from reaper.dev import fault_points
 from reaper.errors import ReaperError
-from reaper.exclusion import exclusion
 from reaper.model import Intent
 from reaper.queries import Queries
 from reaper.services import ALL
+from reaper.worker.runner import Crew
 from tests.crashes.strays import Strays
 from tests.doom import Doom, Fate
 from tests.races.folder import Folder
@@ -213,10 +214,10 @@ def main(errand: Errand) -> None:
         Path(errand.report).write_text(json.dumps(asdict(told)))
 
 
-def _run(errand: Errand, act: Act, around: points.Around) -> None:
+def _run(errand: Errand, act: Act, around: fault_points.Around) -> None:
     app = App(config.load_all("database_url", config.BACKENDS))
     app.__dict__["buckets"] = {name: Folder(Path(errand.folder) / name) for name in BACKENDS}
-    points.surround(app, around)
+    fault_points.surround(app, around)
     try:
         with app:
             act(app, errand)

@@ -17,9 +17,9 @@ from typing import NoReturn
 import structlog
 
 from reaper import config
-from reaper.adapters.nothing import NoCache, NoLock
 from reaper.app import App
-from reaper.config import Settings
+from reaper.cache.none import NoCache, NoLock
+from reaper.config.settings import Settings
 from tests.crashes.jobs import BACKENDS
 from tests.races.folder import Folder
 

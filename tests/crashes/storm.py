@@ -10,11 +10,11 @@ from hashlib import sha256
 from multiprocessing.connection import Connection
 from random import Random
 
-from reaper.adapters.nothing import NoPastes
+from reaper.cache.none import NoPastes
 from reaper.errors import ContentLost
-from reaper.service import Tools
 from reaper.services import watchdog
-from reaper.store import Store
+from reaper.services.base import Tools
+from reaper.store.store import Store
 from tests.crashes import nest
 from tests.crashes.nest import LONG, MOMENT
 from tests.crashes.ward import Ward

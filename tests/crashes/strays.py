@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import redis
 
-from reaper.points import Around
+from reaper.dev.fault_points import Around
 
 # How a connection is set up, tried and told apart; nothing follows from these.
 ALLOWED = (

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import structlog
 
-from reaper.service import Tools
 from reaper.services import breaker_watchdog, drain, pending_reaper, unreferenced, watchdog
+from reaper.services.base import Tools
 from tests.crashes import jobs
 from tests.crashes.jobs import DAY, SAID_NO, Errand, Passage
 from tests.crashes.work import LONG, Work

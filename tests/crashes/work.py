@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import psycopg
 
-from reaper import entry
 from reaper.app import App
 from reaper.model import Paste
 from reaper.services import ALL
+from reaper.store import cache_entry
 from tests.crashes.jobs import BACKENDS, Errand
 from tests.doom import Doom
 from tests.drain.world import World
@@ -166,7 +166,7 @@ class Work(World):
         """Put pastes into the cache."""
         with self.cache() as cache, cache.pipeline(transaction=False) as pipeline:
             for paste in pastes:
-                pipeline.set(f"paste:{paste.short_code}", entry.encode(paste))
+                pipeline.set(f"paste:{paste.short_code}", cache_entry.encode(paste))
             pipeline.execute()
 
     def errand(self, job: str, *dooms: Doom, report: str | None = None) -> Errand:

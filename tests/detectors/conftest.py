@@ -10,8 +10,8 @@ from pytest_postgresql.executors import NoopExecutor
 
 from reaper import config
 from reaper.app import App
-from reaper.embedded import Moto, Postgres, Valkey
-from reaper.files import installed_source
+from reaper.dev.embedded import Moto, Postgres, Valkey
+from reaper.migrate.source import installed_source
 from tests.databases import cloned
 from tests.detectors.house import House
 from tests.drain.conftest import moto, numbers, valkey  # noqa: F401

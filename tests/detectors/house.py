@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from moto.s3.models import s3_backends
 
 from reaper.app import App
-from reaper.doctor import Doctor
-from reaper.files import Source
-from reaper.reports import Reports
-from reaper.verify import Verifier
+from reaper.migrate.source import Source
+from reaper.ops.doctor import Doctor
+from reaper.ops.reports import Reports
+from reaper.ops.verify import Verifier
 from tests.drain.world import ACCOUNT
 from tests.paste_fixtures import Connection, Copies, Pastes, Worker, owe, value
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.embedded import Moto, Valkey
+from reaper.dev.embedded import Moto, Valkey
 from tests.drain.world import ACCOUNT, World
 
 numbers = itertools.count(1)

@@ -2,9 +2,10 @@
 
 import os
 
-from reaper import config, points
+from reaper import config
 from reaper.app import App
 from reaper.cli.options import stop_on_signals
+from reaper.dev import fault_points
 from tests import service_descriptions
 from tests.doom import Doom, Fate
 
@@ -15,6 +16,6 @@ service_descriptions.read()
 def main(variables: dict[str, str], *dooms: Doom) -> None:
     os.environ.update(variables)
     app = App(config.load("database_url", "backends"))
-    points.surround(app, Fate(dooms))
+    fault_points.surround(app, Fate(dooms))
     stop_on_signals(app.stop)
     app.drain(workers=1)

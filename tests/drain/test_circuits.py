@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from reaper.circuits import Circuits, GuardedStore
-from reaper.db import connect as connect_to
+from reaper.db.connection import connect as connect_to
+from reaper.db.session import Session
 from reaper.errors import CircuitOpen, ConfigError, Unreachable
 from reaper.model import Failed, StoredObject
-from reaper.session import Session
-from reaper.telemetry import Telemetry
+from reaper.storage.circuit_breaker import Circuits, GuardedStore
+from reaper.telemetry.events import Telemetry
 from tests.paste_fixtures import value
 
 AWAY = Failed("no connection", outage=True)

@@ -4,11 +4,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from reaper.adapters.nothing import NoCache
-from reaper.effects import SideEffects
+from reaper.cache.none import NoCache
+from reaper.expiry.side_effects import SideEffects
 from reaper.model import Failed, ObjectRef
 from reaper.ports import ObjectStore
-from reaper.telemetry import Telemetry
+from reaper.telemetry.events import Telemetry
 
 
 class Fake:

@@ -8,9 +8,9 @@ from typing import TypeVar
 import psycopg
 import pytest
 
+from reaper.db.session import Session
 from reaper.errors import DatabaseError, Unreachable
 from reaper.queries import Queries
-from reaper.session import Session
 from tests.drain.world import World
 
 Populate = Callable[..., None]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from reaper.db.session import Session
 from reaper.errors import Unreachable
-from reaper.session import Session
 
 
 class Server:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
-from reaper import expiry
+from reaper.expiry import lane
 from tests.drain.world import World, ended
 
 
@@ -32,7 +32,7 @@ def test_a_row_that_somebody_holds_for_a_moment_is_looked_at_again(
         holder.execute("select from pastes where deletion_status = 'DELETION_IN_PROGRESS' limit 1 for update")
         world.sql("select from reaper.drop_references(%s)", batch)
         world.sql("select reaper.retire_worker('another')")
-        monkeypatch.setattr(expiry, "time", SimpleNamespace(sleep=lambda _: holder.rollback()))
+        monkeypatch.setattr(lane, "time", SimpleNamespace(sleep=lambda _: holder.rollback()))
         world.drain(batch_size=20)
     assert world.value("select reaper.count_due()") == 0
     assert world.value("select reaper.ownerless_rows()") == 0

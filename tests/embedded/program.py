@@ -7,7 +7,7 @@ import sys
 
 import psycopg
 
-from reaper.embedded import Postgres, Valkey
+from reaper.dev.embedded import Postgres, Valkey
 
 
 class OnPurpose(Exception):

@@ -12,8 +12,8 @@ import redis
 from moto.s3.models import s3_backends
 from psycopg.conninfo import conninfo_to_dict
 
-from reaper.embedded import EmbeddedError, Moto, Postgres, Stack, Valkey
-from reaper.embedded import valkey as valkey_module
+from reaper.dev.embedded import EmbeddedError, Moto, Postgres, Stack, Valkey
+from reaper.dev.embedded import valkey as valkey_module
 
 
 def setting(server: Postgres, name: str) -> str:

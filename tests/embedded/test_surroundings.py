@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from reaper.embedded import EmbeddedError, Moto, Postgres, Valkey, binaries, places
+from reaper.dev.embedded import EmbeddedError, Moto, Postgres, Valkey, binaries, places
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reaper.embedded import Valkey
+from reaper.dev.embedded import Valkey
 from tests.adapters.s3_fixtures import open_store, service_models_read_once  # noqa: F401
 from tests.drain.conftest import valkey  # noqa: F401
 from tests.faults.ground import Ground
@@ -18,7 +18,7 @@ from tests.races.arena import folder
 def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody writes while we verify, and a store looks again soon after a connection was refused."""
     monkeypatch.setattr("psycopg_pool.base.AttemptWithBackoff.INITIAL_DELAY", 0.05)
-    monkeypatch.setattr("reaper.verify.GRACE", 0)
+    monkeypatch.setattr("reaper.ops.verify.GRACE", 0)
 
 
 @pytest.fixture

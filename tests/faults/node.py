@@ -18,9 +18,9 @@ from typing import Any, Self
 
 import psycopg
 
-from reaper.embedded import Postgres
-from reaper.embedded.postgres import READY_TIMEOUT, SETTINGS, Layout
-from reaper.embedded.process import KeptProcess
+from reaper.dev.embedded import Postgres
+from reaper.dev.embedded.postgres import READY_TIMEOUT, SETTINGS, Layout
+from reaper.dev.embedded.process import KeptProcess
 
 OURS = {
     "fsync": "off",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
 from tests.drain.world import DEADLINE
 from tests.faults.node import Node

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from reaper.errors import ContentLost
-from reaper.standby import NOT_THERE
-from reaper.store import Store
-from reaper.verify import Report
+from reaper.expiry.standby import NOT_THERE
+from reaper.ops.verify import Report
+from reaper.store.store import Store
 from tests.faults.ground import Ground
 from tests.faults.servers import Servers, wait_until
 from tests.faults.traffic import Traffic, content

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from reaper.embedded import Valkey
+from reaper.dev.embedded import Valkey
 from reaper.errors import ContentLost, ReaperError
-from reaper.store import Store
+from reaper.store.store import Store
 from tests.drain.world import DEADLINE
 from tests.faults.ground import Ground
 from tests.faults.tcp_proxy import KINDS, REFUSALS, Fault, Proxy, postgres_questions, redis_questions

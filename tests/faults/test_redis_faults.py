@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import redis
 
-from reaper.adapters.redis_link import LinkOptions
+from reaper.cache.redis.connection import LinkOptions
 from tests.adapters.valkeys import TunedValkey, stopped
 from tests.drain.world import CACHE_KEY
 from tests.faults.ground import Ground
@@ -38,8 +38,8 @@ def client(forgetful: TunedValkey) -> Iterator[redis.Redis]:
 def ground(
     dsn: str, forgetful: TunedValkey, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Ground]:
-    monkeypatch.setattr("reaper.adapters.redis_pastes.QUICK", IMPATIENT)
-    monkeypatch.setattr("reaper.adapters.redis_link.LinkOptions", lambda: IMPATIENT)
+    monkeypatch.setattr("reaper.cache.redis.paste_cache.QUICK", IMPATIENT)
+    monkeypatch.setattr("reaper.cache.redis.connection.LinkOptions", lambda: IMPATIENT)
     client.save()
     with folder() as path:
         yield Ground(dsn, forgetful.url, "http://127.0.0.1:1", "nowhere", folder=path)

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from reaper.adapters.s3 import S3Options
 from reaper.errors import Unreachable
+from reaper.storage.s3.store import S3Options
 from tests.adapters.s3_fixtures import log_in
 from tests.faults.scripted_s3 import Forecast, ScriptedS3, Weather
 
@@ -176,7 +176,7 @@ def test_leaving_the_server_frees_all_who_wait(monkeypatch, open_store):
 
 DELETE_SOME = """
 import sys
-from reaper.adapters.s3 import S3Options, S3Store
+from reaper.storage.s3.store import S3Options, S3Store
 store = S3Store("bucket", sys.argv[1], S3Options(attempts=1))
 wanted = sys.argv[2:]
 while wanted:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from reaper.app import App
+from reaper.db.session import Session
 from reaper.errors import ContentLost, ReaperError
-from reaper.session import Session
-from reaper.store import Store
+from reaper.store.store import Store
 from tests.drain.world import DEADLINE
 from tests.faults.ground import Ground
 

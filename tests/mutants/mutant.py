@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reaper.files import installed_source
+from reaper.migrate.source import installed_source
 from tests.mutants.scene import Play
 from tests.paste_fixtures import Connection
 

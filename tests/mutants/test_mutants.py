@@ -9,7 +9,7 @@ import pytest
 from psycopg import IsolationLevel
 from pytest_postgresql.executors import NoopExecutor
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from tests.databases import cloned
 from tests.mutants import (
     claiming,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.embedded import Moto, Valkey
+from reaper.dev.embedded import Moto, Valkey
 from tests.drain.conftest import moto, numbers, valkey  # noqa: F401
 from tests.drain.world import ACCOUNT
 from tests.races.arena import Arena, folder

@@ -16,7 +16,7 @@ from reaper.app import App
 from reaper.cli.options import stop_on_signals
 from reaper.errors import BytesNeeded, ContentLost
 from reaper.queries import Queries
-from reaper.store import Store
+from reaper.store.store import Store
 from tests.races.folder import Folder
 
 # Clocks of this machine are one: what a creator may ask for surely lives if so much of its life is left.

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from reaper.store import Store
+from reaper.store.store import Store
 from tests.drain.world import continued, ended, stopped
 from tests.races.arena import Arena
 

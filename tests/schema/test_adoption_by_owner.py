@@ -11,10 +11,10 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from reaper.errors import MigrationRefused
-from reaper.files import installed_source
 from reaper.migrate import migrate
+from reaper.migrate.source import installed_source
 from tests.schema.application import build
 from tests.schema.snapshot import catalogue
 from tests.schema.workshop import admin, one

@@ -17,8 +17,8 @@ from threading import Event
 import psycopg
 import pytest
 
-from reaper.files import installed_source
 from reaper.migrate import migrate
+from reaper.migrate.source import installed_source
 from tests.schema.application import FOREIGN_KEY, build
 from tests.schema.workshop import admin, one
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate, plan, render_sql
 from tests.schema.snapshot import catalogue
 from tests.schema.workshop import Workshop, admin, one

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from reaper.errors import MigrationRefused, WouldLoseInformation
-from reaper.files import installed_source
 from reaper.migrate import check_schema, files, migrate
+from reaper.migrate.source import installed_source
 from tests.schema.snapshot import catalogue
 from tests.schema.workshop import admin, column, one
 

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from reaper.errors import ConfigError, MigrationRefused, ReaperError, Unreachable
-from reaper.files import installed_source
 from reaper.migrate import migrate, plan, render_sql
 from reaper.migrate.roles import ROLES
 from reaper.migrate.session import session
+from reaper.migrate.source import installed_source
 from tests.schema.workshop import Workshop, admin, column, one
 
 PASSWORD = "p@ss/w:o%rd?#'x"

@@ -17,7 +17,7 @@ import pytest
 from yoyo import read_migrations
 from yoyo.connections import get_backend
 
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
 from reaper.errors import BadMigration, MigrationRefused, SchemaTooOld
 from reaper.migrate import check_schema, migrate, schema_version
 from tests.schema.workshop import Workshop, admin, column, one, tables, wait_until
@@ -25,7 +25,7 @@ from tests.schema.workshop import Workshop, admin, column, one, tables, wait_unt
 MIGRATE = """
 import sys
 from pathlib import Path
-from reaper.files import Source
+from reaper.migrate.source import Source
 from reaper.migrate import migrate
 migrate(sys.argv[1], source=Source(Path(sys.argv[2]), Path(sys.argv[3])), patience=30)
 """

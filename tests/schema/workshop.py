@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from reaper.files import Source, installed_source
+from reaper.migrate.source import Source, installed_source
 
 DEADLINE = 60.0
 

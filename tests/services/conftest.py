@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.crew import Crew
-from reaper.embedded import Moto, Valkey
-from reaper.service import Service, Tick, Tools
+from reaper.dev.embedded import Moto, Valkey
+from reaper.services.base import Service, Tick, Tools
+from reaper.worker.runner import Crew
 from tests.drain.conftest import numbers, populate  # noqa: F401
 from tests.drain.world import ACCOUNT
 from tests.services.pair import Pair

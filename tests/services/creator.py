@@ -4,10 +4,10 @@ import os
 import signal
 from datetime import timedelta
 
-import reaper.adapters.s3  # noqa: F401  loaded before the fork: boto3 takes seconds
+import reaper.storage.s3.store  # noqa: F401  loaded before the fork: boto3 takes seconds
 from reaper import config
 from reaper.app import App
-from reaper.writing import Attempt
+from reaper.store.put import Attempt
 
 MOMENTS = {"before the upload": "_upload", "before the commit": "_commit"}
 

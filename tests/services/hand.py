@@ -4,13 +4,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from reaper import config, jobs, worker  # noqa: F401  loaded before the fork: procrastinate takes a second
+from reaper import config
 from reaper.app import App
 from reaper.cli import main as command
 from reaper.cli.options import set_up_logging
-from reaper.crew import Options
 from reaper.errors import ReaperError
-from reaper.service import Service
+from reaper.services.base import Service
+from reaper.worker.runner import Options
 
 
 def main(variables: dict[str, str], log: str, arguments: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ import os
 
 import psycopg
 
-from reaper.service import Service, Tick, Tools
+from reaper.services.base import Service, Tick, Tools
 
 MARK = "insert into public.marks (service, pid) values (%s, %s)"
 MARKS = "create table public.marks (at timestamptz default clock_timestamp(), service text, pid int)"

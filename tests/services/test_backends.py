@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from reaper.crew import Crew
 from reaper.errors import ConfigError, Unreachable
+from reaper.worker.runner import Crew
 from tests.services.conftest import result
 from tests.services.pair import Pair
 from tests.services.test_workers import started
@@ -103,7 +103,7 @@ def test_what_fails_in_a_pass_is_not_met_again_by_it(pair: Pair) -> None:
 def test_a_pass_ends_with_the_first_claim_that_has_no_answer(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reaper.cleanup.AT_ONCE", 10)
+    monkeypatch.setattr("reaper.expiry.retries.AT_ONCE", 10)
     pair.fill("cold", 30)
     pair.advance_clock("2 hours")
     pair.cut("cold")

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from reaper.crew import Crew
-from reaper.db import Connection
+from reaper.db.advisory_lock import exclusion
+from reaper.db.connection import Connection
 from reaper.errors import BadArgument, ServiceLockLost
-from reaper.exclusion import exclusion
-from reaper.service import Tick, Tools
 from reaper.services import ALL
+from reaper.services.base import Tick, Tools
+from reaper.worker.runner import Crew
 from tests.services.conftest import planned, result, service
 from tests.services.world import Works, wait_until
 

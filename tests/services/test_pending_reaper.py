@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.crew import Crew
+from reaper.worker.runner import Crew
 from tests.drain.world import ACCOUNT, ended
 from tests.services.conftest import result
 from tests.services.pair import Pair

@@ -7,9 +7,9 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from reaper.crew import Crew
 from reaper.errors import ReaperError
-from reaper.service import Tick, Tools
+from reaper.services.base import Tick, Tools
+from reaper.worker.runner import Crew
 from tests.services.conftest import planned, result, service
 from tests.services.world import Works
 

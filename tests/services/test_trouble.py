@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from reaper import jobs
-from reaper.embedded import Postgres
+from reaper.dev.embedded import Postgres
+from reaper.worker import tasks
 from tests.services.samples import MARKS, ONCE
 from tests.services.test_workers import started
 from tests.services.world import Works, terminate, wait_until
@@ -54,7 +54,7 @@ def test_the_wedge_is_freed_and_the_job_behind_it_runs(once: Works) -> None:
 
 def test_no_task_can_wedge_because_none_retries_or_locks(world: Works) -> None:
     with world.crew() as crew:
-        app = jobs.make_app(jobs.connector(world.dsn), crew)
+        app = tasks.make_app(tasks.connector(world.dsn), crew)
     ours = [task for name, task in app.tasks.items() if name.startswith("reaper.")]
     assert len(ours) == 4
     assert [(task.retry_strategy, task.lock) for task in ours] == [(None, None)] * 4

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from reaper.crew import Crew
+from reaper.worker.runner import Crew
 from tests.services.conftest import result
 from tests.services.world import Works
 

@@ -9,7 +9,7 @@ from multiprocessing.context import ForkServerProcess
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from reaper.crew import Options
+from reaper.worker.runner import Options
 from tests.drain.test_outages import free_port
 from tests.services.samples import ALONE, CHAIN, INSIDE, LINKS, MARKS, ONCE
 from tests.services.world import Works, terminate, wait_until

@@ -12,9 +12,9 @@ from typing import Any
 
 import psycopg
 
-from reaper.crew import Crew, Options
-from reaper.service import Service
 from reaper.services import ALL
+from reaper.services.base import Service
+from reaper.worker.runner import Crew, Options
 from tests.drain.world import World, forks, preload
 from tests.services import creator, hand
 

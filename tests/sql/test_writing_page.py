@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from psycopg.rows import dict_row
 
-from reaper.adapters.redis_keys import TOMBSTONES
+from reaper.cache.redis.key_names import TOMBSTONES
 from reaper.errors import by_sqlstate
 from tests.door_fixtures import owed
 from tests.paste_fixtures import Connection, codes, refs, value

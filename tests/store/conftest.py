@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.embedded import Moto, Valkey
-from reaper.store import Store
+from reaper.dev.embedded import Moto, Valkey
+from reaper.store.store import Store
 from tests.drain.conftest import moto, numbers, valkey  # noqa: F401
 from tests.drain.world import ACCOUNT
 from tests.store.shop import Shop, Watched

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from reaper.app import App
 from reaper.model import CacheRead, Failed, StoredDigest, StoredObject
 from reaper.ports import PasteCache
-from reaper.store import Store
+from reaper.store.store import Store
 
 READERS = 48
 # How many of the newest pastes are read: those that live, and those that are over for a few seconds.

@@ -12,7 +12,7 @@ from reaper import config
 from reaper.app import App
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.ports import ObjectStore
-from reaper.store import Store
+from reaper.store.store import Store
 from tests.drain.world import LOGIN, World
 
 DAY = timedelta(days=1)

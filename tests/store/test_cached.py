@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from reaper.embedded import Valkey
+from reaper.dev.embedded import Valkey
 from reaper.model import Paste
-from reaper.store import Store
+from reaper.store.store import Store
 from tests.adapters.valkeys import stopped
 from tests.store.shop import DAY, Shop, Watched
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.store import Store
+from reaper.store.store import Store
 from tests.drain.world import ACCOUNT
 from tests.judge import Log, complaints
 from tests.store.shop import DAY, Shop

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reaper.adapters.redis import RedisLink
-from reaper.adapters.redis_pastes import RedisPastes
-from reaper.telemetry import Telemetry
+from reaper.cache.redis.cache import RedisLink
+from reaper.cache.redis.paste_cache import RedisPastes
+from reaper.telemetry.events import Telemetry
 from tests.drain.world import CACHE_KEY
 from tests.ordeals import Ordeal
 from tests.store.crowd import Crowd

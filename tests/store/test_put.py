@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from reaper import body
 from reaper.errors import BadArgument, CodeTaken, NoRoom
-from reaper.store import Store
+from reaper.store import spool
+from reaper.store.store import Store
 from tests.store.shop import DAY, Shop, Watched
 
 
@@ -67,8 +67,8 @@ def test_no_bytes_at_all_are_a_content_like_any_other(shop: Shop, store: Store, 
 def test_a_stream_is_read_from_where_it_stands_and_hashed_on_the_way(
     shop: Shop, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body, "PIECE", 7)
-    monkeypatch.setattr(body, "IN_MEMORY", 20)
+    monkeypatch.setattr(spool, "PIECE", 7)
+    monkeypatch.setattr(spool, "IN_MEMORY", 20)
     stream = io.BytesIO(b"read already, and the rest of it, which is longer than the memory takes")
     stream.seek(14)
     rest = stream.getvalue()[14:]

@@ -9,7 +9,7 @@ import pytest
 
 from reaper import config
 from reaper.app import App
-from reaper.backends import parse_size
+from reaper.config.backends import parse_size
 from reaper.errors import ConfigError
 
 Write = Callable[[str], Path]

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from reaper import pace
-from reaper.pace import Pace
+from reaper.expiry import rate
+from reaper.expiry.rate import Pace
 
 
 class Time:
@@ -24,7 +24,7 @@ class Time:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Time()
-    monkeypatch.setattr(pace, "time", clock)
+    monkeypatch.setattr(rate, "time", clock)
     return clock
 
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from reaper.parallel import for_each
+from reaper.concurrency import for_each
 
 
 def test_all_run_at_the_same_time_and_each_has_its_result() -> None:

@@ -4,9 +4,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from reaper.adapters.s3 import S3Options
 from reaper.errors import ReaperError
 from reaper.model import StoredObject
+from reaper.storage.s3.store import S3Options
 
 
 def test_a_listing_has_every_object_with_its_size_in_order(s3, client, bucket):

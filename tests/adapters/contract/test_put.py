@@ -7,8 +7,8 @@ import tempfile
 
 import pytest
 
-from reaper.adapters.s3 import S3Options
 from reaper.model import StoredDigest
+from reaper.storage.s3.store import S3Options
 
 MIB = 1 << 20
 IN_PARTS = S3Options(multipart_threshold=5 * MIB, part_size=5 * MIB, attempts=1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reaper.adapters.s3 import S3Options
+from reaper.storage.s3.store import S3Options
 
 
 @pytest.fixture

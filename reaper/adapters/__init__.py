@@ -1,1 +1,0 @@
-"""What stands behind the ports: the only package that imports boto3 and redis."""

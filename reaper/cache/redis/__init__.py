@@ -1,0 +1,1 @@
+"""The cache and the claim lock on Redis."""

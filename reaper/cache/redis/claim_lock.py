@@ -1,0 +1,90 @@
+"""The lock around the claim: it saves workers from claiming at the same moment, and nothing depends on it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from redis.exceptions import ResponseError
+
+from reaper.cache.redis.connection import Away, RedisLink, reason
+from reaper.cache.redis.key_names import OURS
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.020
+SERVICE = "claim lock"
+NAMES = OURS + "claim:"
+# Only if it is still ours: a lock that ran out while we held it may be somebody else's by now.
+RELEASE = """
+if redis.call('get', KEYS[1]) == ARGV[1] then
+    return redis.call('del', KEYS[1])
+end
+return 0
+"""
+
+
+class RedisClaimLock:
+    """A ClaimLock in Redis; several threads may share it, each hold has its own token."""
+
+    def __init__(
+        self,
+        link: RedisLink,
+        identity: str,
+        ttl: timedelta,
+        patience: float = 2.0,
+        pause: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = NAMES + identity
+        self._link = link
+        self._ttl = round(ttl.total_seconds() * 1000)
+        self._patience = patience
+        self._pause = pause
+        self._clock = clock
+        self._worth_waiting = True
+
+    @contextmanager
+    def hold(self) -> Iterator[bool]:
+        """Hold the lock for one claim; False when it was not to be had, which is no reason not to claim."""
+        token = secrets.token_hex(16)
+        held = self._acquire(token)
+        try:
+            yield held
+        finally:
+            if held:
+                self._release(token)
+
+    def _acquire(self, token: str) -> bool:
+        try:
+            held = self._wait_for(token)
+        except Away:
+            return False
+        except ResponseError as error:
+            self._link.telemetry.degraded(SERVICE, reason(error))
+            return False
+        self._link.telemetry.recovered(SERVICE)
+        # Whoever keeps a lock this long is most likely dead: until it runs out, one look is enough.
+        self._worth_waiting = held
+        return held
+
+    def _wait_for(self, token: str) -> bool:
+        until = self._clock() + (self._patience if self._worth_waiting else 0)
+        longest = SHORTEST_PAUSE
+        while not self._taken(token):
+            if self._clock() >= until:
+                return False
+            self._pause(random.uniform(SHORTEST_PAUSE, longest))
+            longest = min(2 * longest, LONGEST_PAUSE)
+        return True
+
+    def _taken(self, token: str) -> bool:
+        return bool(self._link.ask(lambda client: client.set(self.name, token, nx=True, px=self._ttl)))
+
+    def _release(self, token: str) -> None:
+        """Whole and not by its hash, so that a server which forgot its scripts does not mind."""
+        with contextlib.suppress(Away, ResponseError):
+            self._link.ask(lambda client: client.eval(RELEASE, 1, self.name, token))

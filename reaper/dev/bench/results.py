@@ -1,0 +1,185 @@
+"""Everything that a run found out, and its form as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from reaper.dev.bench.foreground import PACES, Phase
+from reaper.dev.bench.growth import Growth
+from reaper.dev.bench.machine import Machine
+from reaper.dev.bench.statistics import median, paired_ratio, percentile
+from reaper.dev.bench.tournament import Entry, Run
+from reaper.dev.bench.workload import Workload
+
+SCHEMA = 2
+# More points than this make a file large and a plot no clearer.
+CLAIMS_KEPT = 500
+# With more than this used by others, ratios say as much about the neighbours as about us.
+QUIET = 0.1
+# A pace that is kept is missed by less than this.
+KEPT = 0.9
+
+
+@dataclass(frozen=True)
+class Results:
+    """One run of the benchmark, as it was measured."""
+
+    plan: str
+    version: str
+    began: datetime
+    seconds: float
+    machine: Machine
+    settings: Mapping[str, str]
+    runs: tuple[Run, ...]
+    growth: Growth
+    foreground: tuple[Phase, ...]
+
+    def workloads(self) -> list[Workload]:
+        """Every workload that contestants met on, in the order of the run."""
+        return list(dict.fromkeys(run.workload for run in self.runs))
+
+    def of(self, workload: Workload, entry: Entry | None = None) -> list[Run]:
+        """The runs on a workload, of one entry or of all, round after round."""
+        found = [run for run in self.runs if run.workload == workload and entry in (None, run.entry)]
+        return sorted(found, key=lambda run: run.round)
+
+    def entries(self, workload: Workload) -> list[Entry]:
+        """Who met on a workload, the fastest first."""
+        met = dict.fromkeys(run.entry for run in self.of(workload))
+        return sorted(met, key=lambda entry: -self.rate(workload, entry))
+
+    def rate(self, workload: Workload, entry: Entry) -> float:
+        """Rows a second, the median of the rounds."""
+        return median([run.rate for run in self.of(workload, entry)])
+
+    def cpu(self, workload: Workload, entry: Entry) -> float:
+        """Microseconds of CPU for a row, the median of the rounds; what others do hardly moves it."""
+        return median([run.cpu_per_row for run in self.of(workload, entry)] or [math.nan])
+
+    def ratio(self, workload: Workload, ours: Entry, theirs: Entry) -> float:
+        """How much faster one was than the other, round by round."""
+        return paired_ratio(
+            [run.rate for run in self.of(workload, ours)], [run.rate for run in self.of(workload, theirs)]
+        )
+
+    @property
+    def _every_run(self) -> tuple[Run, ...]:
+        return (*self.runs, *(run for rounds in self.growth.parts for run in rounds.runs))
+
+    @property
+    def problems(self) -> list[str]:
+        """What the judge found; speed without correctness counts for nothing."""
+        found = [
+            f"{run.entry.name} on {run.workload.name}: {p}" for run in self._every_run for p in run.problems
+        ]
+        return found + [
+            f"{phase.name}: no row was drained" for phase in self.foreground[1:] if not phase.rows_per_second
+        ]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the figures has to know before believing them."""
+        found = []
+        if self.others > QUIET:
+            used = f"Others used {self.others:.0%} of this machine meanwhile"
+            found.append(f"{used}: trust the CPU times, not the clock.")
+        return found + [
+            f"{phase.name}: only {phase.rows_per_second:,.0f} went, and disturbed less."
+            for phase in self.foreground
+            for kind, pace in PACES.items()
+            if phase.name == kind and phase.rows_per_second < KEPT * pace
+        ]
+
+    @property
+    def others(self) -> float:
+        """The share of the machine that others used while we measured, on the average."""
+        runs = self._every_run
+        seconds = sum(run.cost.seconds for run in runs)
+        return sum(run.cost.others * run.cost.seconds for run in runs) / seconds if seconds else 0.0
+
+
+def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
+    """The document that other programs read."""
+    growth = results.growth
+    return json.dumps(
+        {
+            "schema": SCHEMA,
+            "plan": results.plan,
+            "version": results.version,
+            "began": results.began.isoformat(),
+            "seconds": round(results.seconds, 1),
+            "machine": asdict(results.machine),
+            "others_share": round(results.others, 3),
+            "settings": dict(results.settings),
+            "targets": targets,
+            "runs": [_run(run) for run in results.runs],
+            "growth": [
+                _run(run, claims=True)
+                for rounds in (*growth.sizes, *growth.in_cohorts, *growth.floors)
+                for run in rounds.runs
+            ],
+            "pinned": {
+                name: [_run(run, claims=True) for run in rounds.runs]
+                for name, rounds in (("free", growth.free), ("pinned", growth.pinned))
+            },
+            "foreground": [_phase(phase) for phase in results.foreground],
+            "problems": results.problems,
+        },
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+def _run(run: Run, claims: bool = False) -> dict[str, Any]:
+    cost, rows = run.cost, max(1, run.rows)
+    document = {
+        "workload": asdict(run.workload),
+        "contestant": run.entry.name,
+        "workers": run.entry.workers,
+        "promise": run.entry.contestant.promise.value,
+        "sampled": run.entry.contestant.sample is not None,
+        "round": run.round,
+        "rows": run.rows,
+        "seconds": round(cost.seconds, 4),
+        "rows_per_second": round(run.rate, 1),
+        "server_cpu_us_per_row": round(cost.server_cpu / rows * 1e6, 2),
+        "client_cpu_us_per_row": round(run.client_cpu / rows * 1e6, 2),
+        "others_share": round(cost.others, 3),
+        "wal_bytes_per_row": round(cost.wal_bytes / rows, 1),
+        "updates_per_row": round(cost.updates / rows, 3),
+        "hot_share": round(cost.hot_updates / cost.updates, 3) if cost.updates else None,
+        "dead_tuples_per_row": round(cost.dead_tuples / rows, 3),
+        "index_inserts_per_row": None if cost.index_inserts is None else round(cost.index_inserts / rows, 3),
+        "steps": {name: round(seconds, 4) for name, seconds in run.steps.items()},
+        "claim_p50": _claim(run, 0.5),
+        "claim_p99": _claim(run, 0.99),
+        "problems": list(run.problems),
+    }
+    if claims:
+        every = max(1, len(run.claims) // CLAIMS_KEPT)
+        document["claims"] = [(round(s.at, 4), round(s.seconds, 5)) for s in run.claims[::every]]
+    return document
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    return {
+        "name": phase.name,
+        "rows_per_second": round(phase.rows_per_second, 1),
+        "rounds": [
+            {"requests": len(v.latencies)}
+            | {
+                name: round(percentile(v.latencies, share), 6)
+                for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("longest", 1.0))
+            }
+            for v in phase.rounds
+        ],
+    }
+
+
+def _claim(run: Run, share: float) -> float | None:
+    return round(percentile([s.seconds for s in run.claims], share), 5) if run.claims else None

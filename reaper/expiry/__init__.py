@@ -1,0 +1,1 @@
+"""A drain: claim, drop, side effects, finish; and what surrounds it."""

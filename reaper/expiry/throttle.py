@@ -1,0 +1,45 @@
+"""The gate before each batch: it waits while PostgreSQL's replicas or vacuum cannot follow."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from reaper.concurrency import Stop
+from reaper.db.session import Session
+from reaper.telemetry.events import Telemetry
+
+STEP = 0.5
+
+
+class Throttle:
+    """Asks PostgreSQL whether to go on, and shows operators why a worker waits; shared by all lanes."""
+
+    def __init__(self, session: Session, worker: str, telemetry: Telemetry) -> None:
+        self._session = session
+        self._worker = worker
+        self._telemetry = telemetry
+        self._guard = threading.Lock()
+        self._noted: str | None = None
+
+    def passes(self, service: str, stop: Stop) -> bool:
+        """Wait as long as must be; False when the service was paused or switched off, or the time is over."""
+        while not stop.is_set():
+            if not self._session.call(lambda q: q.is_runnable(service)):
+                return False
+            reason = self._session.call(lambda q: q.throttle())
+            self._note(reason)
+            if reason is None:
+                return True
+            time.sleep(STEP)
+        return False
+
+    def _note(self, reason: str | None) -> None:
+        with self._guard:
+            if reason == self._noted:
+                return
+            changed = (reason is None) != (self._noted is None)
+            self._noted = reason
+        self._session.call(lambda q: q.note_throttle(self._worker, reason))
+        if changed:
+            self._telemetry.throttled(reason)

@@ -1,0 +1,1 @@
+"""What operators see and do; commands and page show it."""

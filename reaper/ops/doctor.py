@@ -1,0 +1,210 @@
+"""The doctor: is everything set up as reaper needs it? Each check is ok, warn or fail, with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from reaper.db.connection import Connection, translated
+from reaper.errors import DatabaseError, ReaperError
+from reaper.migrate import check_schema, code, schema_version
+from reaper.migrate.source import Source, installed_source
+from reaper.ops.code_drift import compare_code, compare_grants
+from reaper.ops.reports import Diagnosis, Reports
+from reaper.ports import Cache, ObjectStore
+
+_LOGIN = """
+    select session_user::text, r.rolsuper,
+           array(select g.rolname::text from pg_catalog.pg_roles g
+                  where g.rolname = any (%s) and pg_has_role(session_user, g.oid, 'USAGE') order by g.rolname)
+      from pg_catalog.pg_roles r
+     where r.rolname = session_user
+"""
+_OLDEST_SNAPSHOT = """
+    select a.pid, a.usename::text, a.application_name, clock_timestamp() - a.xact_start
+      from pg_catalog.pg_stat_activity a
+     where a.xact_start is not null and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
+     order by a.xact_start
+     limit 1
+"""
+_BACKENDS = """
+    select b.name, b.circuit, b.last_error from reaper.backends b
+     where b.circuit <> 'closed' or b.name <> all (%s)
+"""
+_ROLES = ["reaper_app", "reaper_ops", "reaper_ro", "reaper_worker"]
+_OLD = timedelta(minutes=10)
+_RELOAD = "Load the release's own: delete from reaper.code_files (as the owner), then reaper migrate"
+
+
+def ok(name: str, detail: str) -> Diagnosis:
+    """All is well."""
+    return Diagnosis(name, "ok", detail)
+
+
+def warn(name: str, detail: str, fix: str | None) -> Diagnosis:
+    """It works, and it could be better."""
+    return Diagnosis(name, "warn", detail, fix)
+
+
+def fail(name: str, detail: str, fix: str | None) -> Diagnosis:
+    """Work would fail, or data is in danger."""
+    return Diagnosis(name, "fail", detail, fix)
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """Examines the database as whoever is logged in; the worker's role is enough."""
+
+    connection: Connection
+    source: Source
+    # Those that are configured here.
+    backends: Sequence[str] = ()
+
+    @classmethod
+    def of_release(cls, connection: Connection, backends: Sequence[str] = ()) -> Doctor:
+        """One that compares with the installed release."""
+        return cls(connection, installed_source(), backends)
+
+    def examine(self) -> Iterator[Diagnosis]:
+        """Every check of the database; what needs the schema is left out where that is missing or older."""
+        yield self._login()
+        schema = self._schema()
+        yield schema
+        if schema.verdict == "fail":
+            return
+        for name, check in {
+            "code": self._code,
+            "grants": self._grants,
+            "tables, settings, rights": Reports(self.connection).diagnoses,
+            "old snapshots": self._snapshots,
+            "throttle": self._throttle,
+            "backends": self._backends,
+        }.items():
+            yield from _guarded(name, check)
+
+    def _login(self) -> Diagnosis:
+        with translated():
+            user, superuser, roles = self.connection.execute(_LOGIN, (_ROLES,)).fetchone() or ("", False, [])
+        if superuser:
+            return warn(
+                "login",
+                f"{user} is a superuser",
+                "Give the processes a login of their own: grant reaper_worker to …",
+            )
+        if "reaper_worker" in roles:
+            return ok("login", f"{user} is {', '.join(roles)}")
+        detail = f"{user} is {', '.join(roles) or 'no role of reaper'}"
+        return (warn if roles else fail)("login", detail, f"To work with it: grant reaper_worker to {user}")
+
+    def _schema(self) -> Diagnosis:
+        try:
+            check_schema(self.connection, self.source)
+        except ReaperError as error:
+            return fail("schema", error.message, error.hint)
+        return ok("schema", f"at {schema_version(self.connection)}")
+
+    def _code(self) -> list[Diagnosis]:
+        try:
+            found = compare_code(self.connection, code.read(self.source.sql))
+        except DatabaseError as error:
+            # No right to make temporary objects, or a standby.
+            return [
+                warn(
+                    "code",
+                    f"could not be compared: {error.message}",
+                    "Ask again on the primary, as the owner.",
+                )
+            ]
+        if wrong := found.changed + found.missing:
+            return [fail("code", f"not as in this release: {', '.join(wrong)}", _RELOAD)]
+        if found.strange:
+            return [
+                warn("code", f"not of this release: {', '.join(found.strange)}", "Move it to another schema.")
+            ]
+        return [ok("code", "every function and view is that of this release")]
+
+    def _grants(self) -> list[Diagnosis]:
+        found = compare_grants(self.connection, code.read(self.source.sql))
+        if found.missing:
+            return [fail("grants", f"missing: {', '.join(found.missing)}", _RELOAD)]
+        if found.surplus:
+            return [
+                warn(
+                    "grants",
+                    f"surplus: {', '.join(found.surplus)}",
+                    "Revoke them, or know why they are there.",
+                )
+            ]
+        return [ok("grants", "as declared")]
+
+    def _throttle(self) -> list[Diagnosis]:
+        with translated():
+            row = self.connection.execute(
+                "select pg_has_role('reaper_owner', 'pg_read_all_stats', 'USAGE')"
+            ).fetchone()
+        if row and row[0]:
+            return [ok("throttle", "sees replicas and snapshots")]
+        fix = "grant pg_read_all_stats to reaper_owner"
+        return [warn("throttle", "blind: drains do not wait for replicas that are behind", fix)]
+
+    def _backends(self) -> list[Diagnosis]:
+        with translated():
+            rows = self.connection.execute(_BACKENDS, (list(self.backends),)).fetchall()
+        if not self.backends or not rows:
+            return [ok("backends", ", ".join(self.backends) or "none is configured here")]
+        return [self._backend(*row) for row in rows]
+
+    def _backend(self, name: str, circuit: str, error: str | None) -> Diagnosis:
+        if name in self.backends:
+            return warn(
+                f"circuit {name}", f"{circuit}: {error}", "It is probed by itself; look at the store."
+            )
+        fix = "Add it to reaper.toml: what lies there is neither read nor deleted from here."
+        return warn(f"backend {name}", "known to PostgreSQL and not configured here", fix)
+
+    def _snapshots(self) -> list[Diagnosis]:
+        name = "old snapshots"
+        with translated():
+            sees_all = self.connection.execute("select pg_has_role('pg_read_all_stats', 'USAGE')").fetchone()
+            oldest = self.connection.execute(_OLDEST_SNAPSHOT).fetchone()
+        if not sees_all or not sees_all[0]:
+            return [warn(name, "blind: other sessions are hidden", "grant pg_monitor to the login that asks")]
+        if oldest is None or oldest[3] < _OLD:
+            return [ok(name, "no transaction is older than 10 minutes")]
+        pid, user, application, span = oldest
+        who = f"session {pid} ({user}, {application or 'nameless'})"
+        detail = f"{who} has a transaction open for {int(span.total_seconds() // 60)} minutes"
+        return [
+            warn(name, detail, f"It keeps deleted rows on disk. End it: select pg_terminate_backend({pid})")
+        ]
+
+
+def examine_store(name: str, store: ObjectStore, probe: bool) -> Iterator[Diagnosis]:
+    """Whether the bucket can be used; with `probe` an object is written and deleted there."""
+    label = f"bucket {name}"
+    try:
+        store.check()
+        yield ok(label, repr(store))
+        if probe:
+            store.probe()
+            yield ok(f"{label}, probe", "an object was written, found, deleted and is gone")
+    except ReaperError as error:
+        yield fail(label, error.message, error.hint)
+    yield from (warn(label, note, None) for note in store.notes)
+
+
+def examine_cache(cache: Cache) -> Iterator[Diagnosis]:
+    """Whether the cache answers; without it drains go on, and entries stay until it is back."""
+    try:
+        cache.check()
+        yield ok("cache", "answers")
+    except ReaperError as error:
+        yield warn("cache", error.message, error.hint)
+
+
+def _guarded(name: str, check: Callable[[], list[Diagnosis]]) -> Iterator[Diagnosis]:
+    try:
+        yield from check()
+    except ReaperError as error:
+        yield fail(name, error.message, error.hint)

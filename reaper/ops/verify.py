@@ -1,0 +1,300 @@
+"""Do database, buckets and cache agree? Read-only, both ways, page by page, while everything goes on.
+
+The system runs meanwhile, so what looks wrong at first sight is only a suspect: at the end each one is asked
+about again, in an order that no correct system gets wrong: an object comes before its row, and goes after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+from reaper.config.backends import DEFAULT_BACKEND
+from reaper.errors import ConfigError, ReaperError, said
+from reaper.model import StoredObject
+from reaper.ops.reports import Expected, Known, Repair, RepairedAccount, Reports
+from reaper.ports import Cache, ObjectStore
+
+T = TypeVar("T")
+Watch = Callable[[str, int], None]
+
+PAGE = 1000
+KEPT = 1000
+# A writer stores the object before it inserts the row: so long it may take from the one to the other.
+GRACE = 5.0
+
+MISSING = "missing object"
+ORPHAN = "orphan object"
+WRONG_SIZE = "wrong size"
+STALE = "stale cache entry"
+UNSEEN = "backend that could not be looked at"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One disagreement."""
+
+    kind: str
+    subject: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Content one of whose objects is gone, and who is hit by that."""
+
+    content_hash: str
+    backend: str
+    object_key: str
+    live_pastes: int
+    examples: list[str]
+
+
+@dataclass
+class Report:
+    """What was looked at and what was found; of each kind the first are kept, and all are counted."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+    repaired: list[Repair] = field(default_factory=list)
+    repaired_accounts: list[RepairedAccount] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def clean(self) -> bool:
+        """Whether all agree."""
+        return not self.counts
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report for machines."""
+        return {
+            "clean": self.clean,
+            "counts": dict(self.counts),
+            "findings": [asdict(finding) for finding in self.findings],
+            "lost": [asdict(lost) for lost in self.lost],
+            "repaired": [asdict(repair) for repair in self.repaired],
+            "repaired_accounts": [
+                {**asdict(account), "was": int(account.was), "now": int(account.now)}
+                for account in self.repaired_accounts
+            ],
+            "seen": dict(self.seen),
+            "notes": self.notes,
+        }
+
+    def add(self, kind: str, subject: str, detail: str) -> None:
+        """Note a disagreement."""
+        self.counts[kind] += 1
+        if self.counts[kind] <= KEPT:
+            self.findings.append(Finding(kind, subject, detail))
+
+    def lose(self, lost: Lost) -> None:
+        """Note content without its object."""
+        named = f" ({', '.join(lost.examples)})" if lost.examples else ""
+        hit = f"the content of {lost.live_pastes} live pastes{named}"
+        self.add(MISSING, place(lost.backend, lost.object_key), f"{lost.content_hash}, {hit}")
+        if self.counts[MISSING] <= KEPT:
+            self.lost.append(lost)
+
+
+def nobody(_: str, __: int) -> None:
+    """Told how far the work is, do nothing."""
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Compares the buckets and the cache with PostgreSQL.
+
+    `names_are_ours` says whether a cache key without paste must be a paste's: only a template with text of
+    its own makes keys that no other program has.
+    """
+
+    reports: Reports
+    stores: Mapping[str, ObjectStore]
+    cache: Cache
+    names_are_ours: bool
+    watch: Watch = nobody
+    wait: Callable[[float], None] = time.sleep
+    report: Report = field(default_factory=Report)
+
+    def run(self, repair: bool = False) -> Report:
+        """Look at everything; with `repair`, set wrong ref_counts and byte accounts right first."""
+        if repair:
+            self._repair()
+        self._check_invariants()
+        for backend in sorted({*self.stores, *self.reports.backends_in_use()}):
+            self._check_backend(backend)
+        self._check_cache()
+        self._count_owed()
+        return self.report
+
+    def _repair(self) -> None:
+        for repair in self.reports.repair_counts():
+            self.report.seen["repaired counts"] += 1
+            if len(self.report.repaired) < KEPT:
+                self.report.repaired.append(repair)
+            self.watch("repairing", 1)
+        self.report.repaired_accounts += self.reports.repair_accounts()
+
+    def _check_invariants(self) -> None:
+        self.watch("invariants", 0)
+        for violation in self.reports.violations():
+            self.report.add(violation.invariant, violation.subject, violation.detail)
+
+    def _check_backend(self, backend: str) -> None:
+        """What cannot be looked at is a finding: nobody may take silence for agreement."""
+        store = self.stores.get(backend)
+        try:
+            if store is None:
+                raise ConfigError("it is not configured here", "Name it in reaper.toml.")
+            Shelf(backend, store, self.reports, self.report, self.watch, self.wait).check()
+        except ReaperError as error:
+            self.report.add(UNSEEN, backend, said(error))
+
+    def _count_owed(self) -> None:
+        for what, number in self.reports.owed().items():
+            self.report.seen[what] += number
+
+    def _check_cache(self) -> None:
+        suspects: dict[str, None] = {}
+        try:
+            for codes in self.cache.codes():
+                suspects |= dict.fromkeys(self._stale(codes))
+                self.watch("cache", len(codes))
+            for page in _pages(list(suspects)):
+                self._confirm_stale(page)
+                self.watch("asking again", len(page))
+        except ReaperError as error:
+            self.report.notes.append(f"the cache was not looked at: {error.message}")
+
+    def _stale(self, codes: Sequence[str]) -> list[str]:
+        judged = self.reports.judge_cached(codes)
+        stale = [code for code, judgement in judged.items() if self._is_stale(judgement)]
+        self.report.seen["cache entries"] += len(codes)
+        self.report.seen["waiting for the drain"] += sum(j in ("waiting", "owed") for j in judged.values())
+        if not self.names_are_ours:
+            self.report.seen["unjudged"] += sum(judgement == "unknown" for judgement in judged.values())
+        return stale
+
+    def _is_stale(self, judgement: str) -> bool:
+        return judgement == "overdue" or (judgement == "unknown" and self.names_are_ours)
+
+    def _confirm_stale(self, codes: Sequence[str]) -> None:
+        present = list(self.cache.present(codes))
+        for code, judgement in self.reports.judge_cached(present).items():
+            if self._is_stale(judgement):
+                overdue = judgement == "overdue"
+                self.report.add(
+                    STALE, code, "its paste expired over 26 hours ago" if overdue else "its paste is gone"
+                )
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """One backend, compared object by object with what PostgreSQL says lies there."""
+
+    backend: str
+    store: ObjectStore
+    reports: Reports
+    report: Report
+    watch: Watch
+    wait: Callable[[float], None]
+
+    def check(self) -> None:
+        """Both ways: objects that are missing or differ, and objects that nobody names."""
+        orphans: list[str] = []
+        missing: list[str] = []
+        resized: list[str] = []
+        for page in _pages(side_by_side(self.store.list(), self.reports.expected_objects(self.backend))):
+            missing += [expected.object_key for stored, expected in page if stored is None and expected]
+            resized += [
+                stored.key for stored, expected in page if stored and expected and _differs(stored, expected)
+            ]
+            orphans += self._unknown([stored.key for stored, expected in page if stored and expected is None])
+            self.report.seen["objects"] += sum(stored is not None for stored, _ in page)
+            self.report.seen["copies"] += sum(expected is not None for _, expected in page)
+            self.watch("objects", len(page))
+        self._ask_again(self._confirm_missing, missing)
+        if orphans:
+            self.watch("waiting for writers", 0)
+            self.wait(GRACE)
+        self._ask_again(self._confirm_orphans, orphans)
+        self._ask_again(self._confirm_sizes, resized)
+
+    def _ask_again(self, confirm: Callable[[Sequence[str]], None], suspects: Sequence[str]) -> None:
+        for page in _pages(suspects):
+            confirm(page)
+            self.watch("asking again", len(page))
+
+    def _unknown(self, keys: Sequence[str]) -> list[str]:
+        known = self.reports.known_objects(self.backend, keys) if keys else {}
+        return [key for key in keys if key not in known]
+
+    def _confirm_missing(self, keys: Sequence[str]) -> None:
+        """Absent, then still named by content, then still absent: nothing that runs looks like this."""
+        absent = self._absent(keys)
+        known = self.reports.known_objects(self.backend, absent)
+        wanted = [key for key in absent if key in known and known[key].is_content]
+        self._report_lost({key: known[key] for key in self._absent(wanted)})
+
+    def _absent(self, keys: Sequence[str]) -> list[str]:
+        found = self.store.find(keys)
+        return [key for key in keys if key not in found]
+
+    def _report_lost(self, lost: dict[str, Known]) -> None:
+        pastes = self.reports.live_pastes([known.content_hash or "" for known in lost.values()])
+        for key, known in lost.items():
+            content_hash = known.content_hash or ""
+            self.report.lose(Lost(content_hash, self.backend, key, *pastes.get(content_hash, (0, []))))
+
+    def _confirm_orphans(self, keys: Sequence[str]) -> None:
+        """Unknown, still there, still unknown: not on its way out, and not on its way in."""
+        stored = self.store.find(self._unknown(keys))
+        for key in self._unknown(list(stored)):
+            self.report.add(ORPHAN, self._named(key), f"{stored[key].size:,} bytes, and nothing names them")
+
+    def _confirm_sizes(self, keys: Sequence[str]) -> None:
+        known = self.reports.known_objects(self.backend, keys)
+        for key, found in self.store.find(keys).items():
+            expected = known.get(key)
+            if expected and expected.is_content and _differs(found, expected):
+                has = f"content {expected.content_hash} has {expected.size_bytes:,}"
+                self.report.add(WRONG_SIZE, self._named(key), f"{found.size:,} bytes are stored, {has}")
+
+    def _named(self, key: str) -> str:
+        return place(self.backend, key)
+
+
+def place(backend: str, key: str) -> str:
+    """An object's name for people: where there is one backend only, nobody wants to read its name."""
+    return key if backend == DEFAULT_BACKEND else f"{key} on {backend}"
+
+
+def side_by_side(
+    stored: Iterator[StoredObject], expected: Iterator[Expected]
+) -> Iterator[tuple[StoredObject | None, Expected | None]]:
+    """Both sequences, which are in byte order of their keys, with what belongs together in one pair."""
+    left, right = next(stored, None), next(expected, None)
+    while left or right:
+        here = min(([left.key] if left else []) + ([right.object_key] if right else []))
+        a = left if left and left.key == here else None
+        b = right if right and right.object_key == here else None
+        yield a, b
+        left = next(stored, None) if a else left
+        right = next(expected, None) if b else right
+
+
+def _differs(stored: StoredObject, expected: Expected | Known) -> bool:
+    """Zero is what a size is before anybody has written it."""
+    return bool(expected.size_bytes) and stored.size != expected.size_bytes
+
+
+def _pages(things: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(things)
+    while page := list(islice(rest, PAGE)):
+        yield page

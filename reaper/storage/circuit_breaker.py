@@ -1,0 +1,172 @@
+"""Circuit breakers: a backend that does not answer is left alone for a while, by all processes together.
+
+PostgreSQL counts and decides; here it is asked and told. Nothing depends on its answer: where it cannot be
+had, a backend counts as well and is simply tried.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO, TypeVar
+
+from reaper.db.session import Session
+from reaper.errors import CircuitOpen, ReaperError, Unreachable
+from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.ports import ObjectStore
+from reaper.queries import Queries
+from reaper.telemetry.events import Telemetry
+
+T = TypeVar("T")
+
+# How old an answer may be, and how often a success is worth telling while there is nothing to reset.
+FRESH = 1.0
+NOT_ASKED = Failed("circuit is open", outage=True)
+
+
+class Circuits:
+    """What all processes together know of the backends; any number of threads may ask."""
+
+    def __init__(
+        self, session: Session, telemetry: Telemetry, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._session = session
+        self._telemetry = telemetry
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._open: frozenset[str] = frozenset()
+        self._asked_at: float | None = None
+        self._told_at: dict[str, float] = {}
+        self._failing: set[str] = set()
+
+    def is_open(self, backend: str) -> bool:
+        """Whether it is to be left alone now.
+
+        That it may be used is believed for a second. That it may not is asked again each time: whoever was
+        told that it is back, by a claim for example, must not be turned away here.
+        """
+        with self._guard:
+            stale = backend in self._open or self._asked_at is None or self._clock() - self._asked_at >= FRESH
+            if stale:
+                # From here on the others go by the answer before, instead of waiting for this one.
+                self._asked_at = self._clock()
+        if stale:
+            self._refresh()
+        return backend in self._open
+
+    def succeeded(self, backend: str) -> None:
+        """It answered. Told to PostgreSQL at once where that changes anything, else now and then."""
+        with self._guard:
+            now = self._clock()
+            trouble = backend in self._failing or backend in self._open
+            if not trouble and now - self._told_at.get(backend, -FRESH) < FRESH:
+                return
+            self._told_at[backend] = now
+            self._failing.discard(backend)
+        if self._ask(lambda q: q.report_success(backend)):
+            self._expire()
+
+    def failed(self, backend: str, error: str) -> None:
+        """A request got no answer."""
+        with self._guard:
+            self._failing.add(backend)
+        self._telemetry.backend_failed(backend)
+        if self._ask(lambda q: q.report_failure(backend, error)) not in (None, "closed"):
+            self._expire()
+
+    def _expire(self) -> None:
+        """The state has changed: whoever asks next gets it fresh."""
+        with self._guard:
+            self._asked_at = None
+
+    def _refresh(self) -> None:
+        states = self._ask(lambda q: q.circuit_states())
+        if states is not None:
+            self._open = frozenset(c.backend for c in states if c.state != "closed")
+            self._telemetry.circuits(states)
+
+    def _ask(self, question: Callable[[Queries], T]) -> T | None:
+        try:
+            return self._session.call(question)
+        except ReaperError as error:
+            self._telemetry.circuits_unknown(error)
+            return None
+
+
+class GuardedStore:
+    """An ObjectStore that leaves a backend alone whose circuit is open, and tells how the others answer."""
+
+    def __init__(self, name: str, store: ObjectStore, circuits: Circuits) -> None:
+        self._name = name
+        self._store = store
+        self._circuits = circuits
+
+    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        """Delete, or say of every key that its backend was not asked."""
+        if self._circuits.is_open(self._name):
+            return dict.fromkeys(keys, NOT_ASKED)
+        left = self._store.delete(keys)
+        outages = [why for why in left.values() if why.outage]
+        # One key that was deleted, or refused for its own sake, is an answer.
+        if outages and len(outages) >= len(set(keys)):
+            self._circuits.failed(self._name, outages[0].error)
+        elif keys:
+            self._circuits.succeeded(self._name)
+        return left
+
+    def list(self, after: str = "") -> Iterator[StoredObject]:
+        """Every object in byte order of its key, page by page."""
+        with self._guarded():
+            yield from self._store.list(after)
+
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
+        """Those of these keys that are there now."""
+        with self._guarded():
+            return self._store.find(keys)
+
+    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+        """Store these bytes."""
+        with self._guarded():
+            self._store.put(key, body, size)
+
+    def get(self, key: str) -> bytes | None:
+        """The object's bytes; None where there is none."""
+        with self._guarded():
+            return self._store.get(key)
+
+    def digest(self, key: str) -> StoredDigest | None:
+        """What the object is; None where there is none."""
+        with self._guarded():
+            return self._store.digest(key)
+
+    def probe(self) -> None:
+        """Write, find and delete an object, whatever the circuit says: a person wants to know."""
+        self._store.probe()
+
+    def check(self) -> None:
+        """Look at the bucket, whatever the circuit says: this is how one finds out that it works again."""
+        self._store.check()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What is worth knowing about the store."""
+        return self._store.notes
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        if self._circuits.is_open(self._name):
+            raise CircuitOpen(
+                f"backend {self._name} is left alone: its circuit is open",
+                "It is tried again by itself; select * from reaper.backends says why and when.",
+            )
+        try:
+            yield
+        except Unreachable as error:
+            self._circuits.failed(self._name, error.message)
+            raise
+        self._circuits.succeeded(self._name)
+
+    def __repr__(self) -> str:
+        return repr(self._store)

@@ -1,0 +1,52 @@
+"""Recovery: a backend that is left alone is probed after its pause, so that an idle system heals too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reaper.concurrency import for_each
+from reaper.db.session import Session
+from reaper.errors import ReaperError, said
+from reaper.ports import ObjectStore
+
+
+@dataclass(frozen=True)
+class Probes:
+    """What a look at the open circuits came to."""
+
+    reset: int
+    sent: int
+    closed: int
+
+
+@dataclass(frozen=True)
+class Breaker:
+    """Looks after open circuits; any number may run, a token gives each probe to one of them."""
+
+    session: Session
+    stores: Mapping[str, ObjectStore]
+
+    def tick(self) -> Probes:
+        """Open what a dead prober left half open, then probe every backend whose pause is over."""
+        reset = self.session.call(lambda q: q.reset_stale_probes())
+        states = self.session.call(lambda q: q.circuit_states())
+        waiting = [c.backend for c in states if c.state == "open" and c.backend in self.stores]
+        answers = [a for a in for_each(waiting, self._probe).values() if a is not None]
+        return Probes(reset, len(answers), sum(answers))
+
+    def _probe(self, backend: str) -> bool | None:
+        """Whether it answers again; None when it is not yet time, or somebody else is at it."""
+        token = self.session.call(lambda q: q.begin_probe(backend))
+        if token is None:
+            return None
+        error = self._refusal(backend)
+        settled = self.session.call(lambda q: q.finish_probe(backend, token, error))
+        return settled and error is None
+
+    def _refusal(self, backend: str) -> str | None:
+        try:
+            self.stores[backend].check()
+        except ReaperError as error:
+            return said(error)
+        return None

@@ -1,0 +1,186 @@
+"""A bucket as reaper sees it: put, get, delete, list, check."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+from reaper.errors import ReaperError, Unreachable
+from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.storage.request_gate import AdmissionGate
+from reaper.storage.s3 import errors
+from reaper.storage.s3.batch_delete import Sweep
+from reaper.storage.s3.bucket import Bucket
+from reaper.storage.s3.client import S3Options
+from reaper.storage.s3.payload import READ_SIZE
+from reaper.storage.s3.upload import Upload
+
+if TYPE_CHECKING:
+    from botocore.response import StreamingBody
+
+__all__ = ["S3Options", "S3Store"]
+
+DEFAULTS = S3Options()
+PROBE = b"reaper doctor --probe"
+_NEEDED = "Give the credentials s3:ListBucket and s3:DeleteObject, with versions also s3:DeleteObjectVersion."
+_CONSISTENT = "S3 lists what it stores at once; with this store verify may see ghosts."
+
+
+class S3Store:
+    """An ObjectStore in one bucket of AWS or of any server that speaks S3."""
+
+    def __init__(
+        self,
+        bucket: str,
+        endpoint_url: str | None = None,
+        options: S3Options = DEFAULTS,
+        clock: Callable[[], float] = time.monotonic,
+        gate: AdmissionGate | None = None,
+    ) -> None:
+        self.bucket = bucket
+        self._endpoint_url = endpoint_url
+        self._options = options
+        self._clock = clock
+        self._requests = Bucket(bucket, endpoint_url, options, gate or AdmissionGate())
+
+    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        """Delete any number of keys with all their versions; return those that are not known to be gone."""
+        sweep = Sweep(self._requests, self._options.threads, self._options.deadline, self._clock)
+        sweep.delete(keys)
+        return sweep.failed
+
+    def list(self, after: str = "") -> Iterator[StoredObject]:
+        """Every object in byte order of its key, page by page."""
+        last = after.encode()
+        with self._explained():
+            for page in self._requests.pages(after):
+                for found in page:
+                    last = self._in_order(last, found["Key"])
+                    yield StoredObject(found["Key"], found["Size"])
+
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
+        """Those of these keys that are there now."""
+        with self._explained(), ThreadPoolExecutor(self._options.threads, "s3") as pool:
+            sizes = list(pool.map(self._requests.find, keys))
+        return {
+            key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
+        }
+
+    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+        """Store these bytes, read from where the seekable body stands; when it returns they are there."""
+        file = io.BytesIO(body) if isinstance(body, bytes) else body
+        with self._in_time() as in_time:
+            Upload(self._requests, key, file, size, self._options, in_time).run()
+
+    def get(self, key: str) -> bytes | None:
+        """The object's bytes; None only where the store says that there is no such object."""
+        with self._arriving(key) as pieces:
+            return None if pieces is None else b"".join(pieces)
+
+    def digest(self, key: str) -> StoredDigest | None:
+        """Read the object and say what it is; None only where the store says that there is none."""
+        with self._arriving(key) as pieces:
+            return None if pieces is None else _digest(pieces)
+
+    def create_bucket(self) -> None:
+        """Make the bucket itself, on a store of one's own."""
+        with self._explained():
+            self._requests.create()
+
+    def probe(self) -> None:
+        """Write an object, find it, delete it; raise ReaperError where that does not work."""
+        key = f"reaper-probe/{secrets.token_hex(16)}"
+        self.put(key, PROBE, len(PROBE))
+        found = self.find([key])
+        if failed := self.delete([key]):
+            raise ReaperError(f"{key} was written and cannot be deleted: {failed[key].error}", _NEEDED)
+        if key not in found or self.find([key]):
+            raise ReaperError(f"{key} was written and deleted, but the listing does not follow", _CONSISTENT)
+
+    def check(self) -> None:
+        """Raise ConfigError or Unreachable, saying what to do, if the bucket cannot be used."""
+        with self._explained():
+            self._requests.look()
+            self._requests.is_versioned()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing about the store and is no reason not to use it."""
+        found = [self._requests.note] if self._requests.note else []
+        if self._requests.knows_versions:
+            found.append("the bucket keeps versions: each object is looked up and deleted with all of them")
+        return tuple(found)
+
+    def close(self) -> None:
+        """Give the connections up."""
+        self._requests.close()
+
+    def _in_order(self, last: bytes, key: str) -> bytes:
+        """Whoever compares a listing with sorted rows would call objects missing that only come later."""
+        here = key.encode()
+        if last and here <= last:
+            raise ReaperError(
+                f"bucket {self.bucket} lists {key!r} out of byte order",
+                "S3 lists in the byte order of keys; this store does not, so its objects cannot be compared.",
+            )
+        return here
+
+    @contextmanager
+    def _arriving(self, key: str) -> Iterator[Iterator[bytes] | None]:
+        """The object's bytes, piece by piece, within the time that a transfer has."""
+        with self._in_time() as in_time, self._requests.reading(key) as body:
+            yield None if body is None else _pieces(body, in_time)
+
+    @contextmanager
+    def _in_time(self) -> Iterator[Callable[[], None]]:
+        """Something to call now and then, which raises when the transfer takes too long."""
+        ends_at = self._clock() + self._options.transfer_deadline
+
+        def in_time() -> None:
+            if self._clock() >= ends_at:
+                raise TimeoutError
+
+        try:
+            yield in_time
+        except (*errors.REQUEST_ERRORS, TimeoutError) as error:
+            raise self._too_late() if self._clock() >= ends_at else self._explain(error) from None
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except errors.REQUEST_ERRORS as error:
+            raise self._explain(error) from None
+
+    def _explain(self, error: Exception) -> ReaperError:
+        return errors.explain(error, self.bucket, self._endpoint_url)
+
+    def _too_late(self) -> Unreachable:
+        return Unreachable(
+            f"a transfer with {self!r} took longer than {self._options.transfer_deadline:g} s",
+            "The line to the store is too slow for objects of this size.",
+        )
+
+    def __repr__(self) -> str:
+        where = errors.without_login(self._endpoint_url) if self._endpoint_url else "AWS"
+        return f"S3Store({self.bucket!r} at {where})"
+
+
+def _pieces(body: StreamingBody, in_time: Callable[[], None]) -> Iterator[bytes]:
+    while piece := body.read(READ_SIZE):
+        yield piece
+        in_time()
+
+
+def _digest(pieces: Iterable[bytes]) -> StoredDigest:
+    size, sha256 = 0, hashlib.sha256()
+    for piece in pieces:
+        size += len(piece)
+        sha256.update(piece)
+    return StoredDigest(size, sha256.hexdigest())

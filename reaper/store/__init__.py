@@ -1,0 +1,1 @@
+"""Pastes for an application."""

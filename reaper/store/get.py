@@ -1,0 +1,105 @@
+"""Finding the bytes of a paste, wherever a whole copy of them can be had."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from reaper.db.pool import Pool
+from reaper.errors import ConfigError, ContentLost, ReaperError
+from reaper.model import Copy, PasteRow
+from reaper.ports import ObjectStore
+
+LOOKS = 3
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A paste that can be read, with its bytes."""
+
+    row: PasteRow
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Asks PostgreSQL where the bytes lie, and the backends for them, one after the other."""
+
+    pool: Pool
+    stores: Mapping[str, ObjectStore]
+    check_hashes: bool = True
+    clock: Callable[[], float] = time.monotonic
+
+    def find(self, short_code: str) -> Found | None:
+        """The paste; None when there is none, or none any more when its bytes have come.
+
+        Bytes that are gone belong to a paste that went after PostgreSQL was asked: it is asked again.
+        """
+        for _ in range(LOOKS):
+            row = self.pool.call(lambda q: q.get_paste(short_code))
+            if row is None:
+                return None
+            answered = self.clock()
+            data = self._fetch(row)
+            if data is not None:
+                return Found(row, data) if self._lives(row, answered) else None
+        raise ContentLost(
+            f"paste {short_code} lives, and its bytes are on none of its backends",
+            "Run `reaper verify`: it lists what is missing and who is hit.",
+        )
+
+    def _lives(self, row: PasteRow, answered: float) -> bool:
+        """Whether the time that was left when PostgreSQL answered has not passed meanwhile."""
+        return row.remaining is None or timedelta(seconds=self.clock() - answered) < row.remaining
+
+    def _fetch(self, row: PasteRow) -> bytes | None:
+        """The first whole copy; None when every backend says that it has none."""
+        troubles: list[ReaperError] = []
+        for copy in self._copies(row):
+            try:
+                data = self._read(copy, row.content_hash)
+            except ReaperError as error:
+                troubles.append(error)
+            else:
+                if data is not None:
+                    return data
+        if troubles:
+            raise troubles[0]
+        return None
+
+    def _copies(self, row: PasteRow) -> Iterator[Copy]:
+        """The best copy, and only if that is not to be had, the others."""
+        best = Copy(row.backend, row.object_key, row.size_bytes)
+        yield best
+        others = self.pool.call(lambda q: q.copies_of(row.content_hash))
+        yield from (copy for copy in others if copy != best)
+
+    def _read(self, copy: Copy, content_hash: str) -> bytes | None:
+        store = self.stores.get(copy.backend)
+        if store is None:
+            raise ConfigError(f"backend {copy.backend} is not configured here", "Add it to reaper.toml.")
+        data = store.get(copy.object_key)
+        if data is not None:
+            self._require_whole(data, copy, content_hash)
+        return data
+
+    def _require_whole(self, data: bytes, copy: Copy, content_hash: str) -> None:
+        # Zero is what the size of an application's own content is before anybody has written it.
+        if copy.size_bytes and len(data) != copy.size_bytes:
+            raise ContentLost(
+                f"{copy.object_key} on {copy.backend} has {len(data)} bytes instead of {copy.size_bytes}"
+            )
+        if self.check_hashes and _SHA256.fullmatch(content_hash) and _hash(data) != content_hash:
+            raise ContentLost(
+                f"{copy.object_key} on {copy.backend} is damaged: its SHA-256 is not {content_hash}",
+                "If your hashes are not SHA-256, set REAPER_CHECK_HASHES=false.",
+            )
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

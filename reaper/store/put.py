@@ -1,0 +1,150 @@
+"""One put: begin, upload where that is needed, commit. Whatever happens on the way, nothing is left behind.
+
+The intent comes before the upload and the upload before the commit, so a writer can die at any moment: what
+it left is found by its intent. An answer that was lost is asked for again, never guessed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from reaper.db.pool import Pool
+from reaper.errors import (
+    BytesNeeded,
+    CircuitOpen,
+    CodeTaken,
+    ConfigError,
+    IntentGone,
+    ReaperError,
+    Unreachable,
+    UploadFailed,
+)
+from reaper.model import Intent, Stored
+from reaper.ports import ObjectStore
+from reaper.store.spool import Body
+
+ATTEMPTS = 8
+# As long as a backend refuses quickly, another attempt may find it given up and the bytes placed elsewhere.
+PATIENCE = 5.0
+# No letters and digits that people mistake for each other.
+ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+CODE_LENGTH = 12
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Puts pastes; any number of threads may share it."""
+
+    pool: Pool
+    stores: Mapping[str, ObjectStore]
+    clock: Callable[[], float] = time.monotonic
+
+    def put(self, body: Body, expires_in: timedelta | None, short_code: str | None) -> Stored:
+        """Make the paste, under a fresh code unless one is given; again where that can help."""
+        until = self.clock() + PATIENCE
+        attempt = 1
+        turned_away = False
+        while True:
+            code = fresh_code() if short_code is None else short_code
+            try:
+                return self._attempt(body, expires_in, code)
+            except (IntentGone, CodeTaken, UploadFailed, CircuitOpen) as error:
+                # Given up since the put began, it is not chosen again; given up before, there is no other.
+                hopeless = turned_away if isinstance(error, CircuitOpen) else _is_asked_for(error, short_code)
+                turned_away = isinstance(error, CircuitOpen)
+                impatient = isinstance(error, UploadFailed) and self.clock() >= until
+                if hopeless or impatient or attempt == ATTEMPTS:
+                    raise
+            attempt += 1
+
+    def _attempt(self, body: Body, expires_in: timedelta | None, code: str) -> Stored:
+        intent = self.pool.call(lambda q: q.begin_put(code, body.sha256, body.size, expires_in))
+        attempt = Attempt(self.pool, self.stores, intent, body)
+        stored = Stored(code, body.sha256, body.size, intent.expires_at)
+        try:
+            attempt.run()
+        except ReaperError:
+            if attempt.give_up() or not self._is_there(stored):
+                raise
+        except BaseException:
+            attempt.give_up()
+            raise
+        return stored
+
+    def _is_there(self, stored: Stored) -> bool:
+        """Whether the commit whose answer was lost, or a pending reaper, has made this very paste.
+
+        Who cannot find out is told so, and no more: an attempt under the same code would be refused as if
+        the paste were another's.
+        """
+        row = self.pool.call(lambda q: q.get_paste(stored.short_code))
+        return row is not None and (row.content_hash, row.expires_at) == (
+            stored.content_hash,
+            stored.expires_at,
+        )
+
+
+class Attempt:
+    """One intent on its way to a paste."""
+
+    def __init__(self, pool: Pool, stores: Mapping[str, ObjectStore], intent: Intent, body: Body) -> None:
+        self._pool = pool
+        self._stores = stores
+        self._intent = intent
+        self._body = body
+        self._uploading = False
+
+    def run(self) -> None:
+        """Upload and commit; content that another writer has stored meanwhile is not uploaded."""
+        if self._intent.upload_required:
+            self._upload()
+        try:
+            self._commit()
+        except BytesNeeded:
+            self._upload()
+            self._commit()
+
+    def give_up(self) -> bool:
+        """End the intent; False when it has ended already, so that it may have been committed."""
+        with contextlib.suppress(ReaperError):
+            if self._pool.call(lambda q: q.abort_put(self._intent.intent_id, self._uploading)):
+                return True
+            if self._uploading:
+                # Whoever ended it may have been done with its key before our bytes came.
+                self._pool.call(lambda q: q.owe_upload(self._intent, self._body.sha256, self._body.size))
+            return False
+        # PostgreSQL is away: the pending reaper does it.
+        return True
+
+    def _upload(self) -> None:
+        store = self._stores.get(self._intent.backend)
+        if store is None:
+            raise ConfigError(
+                f"backend {self._intent.backend} is not configured here", "Add it to reaper.toml."
+            )
+        self._uploading = True
+        try:
+            store.put(self._intent.object_key, self._body.rewound(), self._body.size)
+        except CircuitOpen:
+            self._uploading = False
+            raise
+        except Unreachable as error:
+            raise UploadFailed(error.message, error.hint) from error
+
+    def _commit(self) -> None:
+        self._pool.call(lambda q: q.commit_put(self._intent.intent_id, self._uploading))
+
+
+def _is_asked_for(error: ReaperError, short_code: str | None) -> bool:
+    """Whether the very code that the caller wants is taken."""
+    return isinstance(error, CodeTaken) and short_code is not None
+
+
+def fresh_code() -> str:
+    """A code that nobody can guess and nobody has."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))

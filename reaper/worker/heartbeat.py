@@ -1,0 +1,67 @@
+"""The heartbeat of a process: while it beats, its batches are its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from reaper.db.session import Session
+from reaper.errors import ReaperError
+from reaper.telemetry.events import Telemetry
+
+EVERY = 10.0
+
+
+def worker_name() -> str:
+    """A name that no other process has, also after a restart on the same host with the same pid."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+class Pulse:
+    """Beats on a thread and a connection of its own, so that slow work does not silence it."""
+
+    def __init__(self, session: Session, worker: str, telemetry: Telemetry, every: float = EVERY) -> None:
+        self._session = session
+        self._worker = worker
+        self._telemetry = telemetry
+        self._every = every
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+        self._beat_at = time.monotonic()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last heartbeat that got through."""
+        return time.monotonic() - self._beat_at
+
+    def __enter__(self) -> Self:
+        self._beat()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        try:
+            self._session.call(lambda q: q.retire_worker(self._worker))
+        except ReaperError as lost:
+            # The batches of a silent worker are taken over all the same, a minute later.
+            self._telemetry.silent(lost)
+
+    def _beat(self) -> None:
+        self._session.call(lambda q: q.heartbeat(self._worker))
+        self._beat_at = time.monotonic()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._every):
+            try:
+                self._beat()
+            except ReaperError as error:
+                self._telemetry.silent(error)

@@ -1,0 +1,163 @@
+"""The worker process: runs procrastinate until it is asked to stop, and never ends silently by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import procrastinate
+from procrastinate.worker import Worker
+
+from reaper.errors import Exit, WorkerLost, said
+from reaper.telemetry.events import Telemetry
+from reaper.worker.health import Vitals
+from reaper.worker.runner import Options
+from reaper.worker.tasks import Middleware
+
+GRACE = 20.0
+# What a job that cannot be interrupted gets on top of its grace, before the process is ended.
+LAST_WORD = 3.0
+# A worker that shuts down sends no heartbeat: longer than its grace by far, or its jobs would be run twice.
+STALLED = 120.0
+POLL = 1.0
+# Threads beside those that run jobs: one records errors, one is in reserve.
+SPARE_THREADS = 2
+
+
+class _Worker(Worker):
+    """Procrastinate's worker; it also stops by itself when one of its side tasks fails, and then says so."""
+
+    def __init__(self, on_stop: Callable[[], None], **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self._on_stop = on_stop
+
+    def stop(self) -> None:
+        """Take no more jobs."""
+        self._on_stop()
+        super().stop()  # type: ignore[no-untyped-call]
+
+
+class _Relay(logging.Handler):
+    """Takes procrastinate's complaints to our log, except those about jobs, which are told already."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        super().__init__(logging.WARNING)
+        self._telemetry = telemetry
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line, with the cause and without the trace."""
+        if getattr(record, "action", None) not in ("job_error", "job_aborted"):
+            error = record.exc_info[1] if record.exc_info else None
+            cause = f" ({error.__cause__})" if error and error.__cause__ else ""
+            self._telemetry.library(record.name, " ".join(f"{record.getMessage()}{cause}".split()))
+
+
+class WorkerProcess:
+    """One run; `stop` is set for the crew as soon as it is to end, so that no job begins another batch."""
+
+    def __init__(
+        self,
+        app: procrastinate.App,
+        middleware: Middleware,
+        options: Options,
+        stop: threading.Event,
+        vitals: Vitals,
+        telemetry: Telemetry,
+    ) -> None:
+        self._app = app
+        self._middleware = middleware
+        self._options = options
+        self._stop = stop
+        self._vitals = vitals
+        self._telemetry = telemetry
+        self._asked = False
+        self._last_word: threading.Timer | None = None
+
+    def run(self) -> None:
+        """Work until SIGTERM or SIGINT; WorkerLost when it ends before."""
+        library, relay = logging.getLogger("procrastinate"), _Relay(self._telemetry)
+        library.addHandler(relay)
+        library.propagate = False
+        try:
+            asyncio.run(self._main())
+        except Exception as error:
+            raise WorkerLost(f"the worker ended: {said(error)}", _HINT) from error
+        finally:
+            library.removeHandler(relay)
+            self._vitals.taking_jobs = False
+            # Lost, the rest of the way down may still wait for a database that does not come back.
+            if self._last_word and self._asked:
+                self._last_word.cancel()
+        if not self._asked:
+            raise WorkerLost("the worker lost its queue and ended", _HINT)
+
+    async def _main(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(self._options.concurrency + SPARE_THREADS, "job"))
+        async with self._app.open_async():
+            worker = self._worker()
+            going_round = asyncio.create_task(self._go_round())
+            with self._signals(loop, worker):
+                self._telemetry.worker_started(
+                    self._options.queues, self._options.slots, self._options.concurrency
+                )
+                await worker.run()  # type: ignore[no-untyped-call]
+            going_round.cancel()
+
+    def _worker(self) -> _Worker:
+        return _Worker(
+            self._stopping,
+            app=self._app,
+            queues=list(self._options.queues),
+            concurrency=self._options.concurrency,
+            fetch_job_polling_interval=POLL,
+            shutdown_graceful_timeout=GRACE,
+            stalled_worker_timeout=STALLED,
+            delete_jobs="successful",
+            install_signal_handlers=False,
+            worker_middleware=[self._middleware],
+        )
+
+    async def _go_round(self) -> None:
+        self._vitals.taking_jobs = True
+        while True:
+            self._vitals.looped()
+            await asyncio.sleep(1)
+
+    @contextmanager
+    def _signals(self, loop: asyncio.AbstractEventLoop, worker: _Worker) -> Iterator[None]:
+        """The first signal asks for a clean stop; a second one ends the process at once."""
+
+        def ask(number: int) -> None:
+            self._asked = True
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+            worker.stop()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ask, number)
+        yield
+
+    def _stopping(self) -> None:
+        if self._last_word:
+            return
+        self._telemetry.worker_stopping(self._asked)
+        self._vitals.taking_jobs = False
+        self._stop.set()
+        self._last_word = threading.Timer(GRACE + LAST_WORD, self._give_up)
+        self._last_word.daemon = True
+        self._last_word.start()
+
+    def _give_up(self) -> None:
+        # A thread cannot be ended; what it holds is written in PostgreSQL, and others take it over.
+        self._telemetry.worker_gave_up(GRACE + LAST_WORD)
+        os._exit(Exit.STALLED)
+
+
+_HINT = "Is PostgreSQL up? Start the worker again; nothing is lost."
