@@ -16,7 +16,7 @@ from botocore.loaders import JSONFileLoader
 from reaper.dev.embedded import Moto
 from reaper.dev.embedded.seaweedfs import SeaweedFS
 from reaper.storage.s3.store import S3Options, S3Store
-from tests.faults.scripted_s3 import ScriptedS3
+from tests.reliability.faults.scripted_s3 import ScriptedS3
 
 QUICK = S3Options(connect_timeout=5, read_timeout=30, attempts=1)
 _numbers = itertools.count(1)

@@ -10,7 +10,7 @@ from reaper.model import Failed
 from reaper.storage.s3.batch_delete import SPLITS
 from reaper.storage.s3.store import S3Options
 from tests.adapters.s3_fixtures import log_in
-from tests.faults.scripted_s3 import (
+from tests.reliability.faults.scripted_s3 import (
     Reply,
     ScriptedS3,
     all_deleted,

@@ -9,7 +9,7 @@ from reaper.errors import ReaperError
 from reaper.storage.s3.store import S3Options
 from reaper.telemetry.logging import configure_logging
 from tests.adapters.s3_fixtures import log_in
-from tests.faults.scripted_s3 import Reply, ScriptedS3, error, in_turn
+from tests.reliability.faults.scripted_s3 import Reply, ScriptedS3, error, in_turn
 
 CANARIES = ("canary-secret", "canary-token", "canary-password")
 

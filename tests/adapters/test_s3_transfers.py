@@ -11,7 +11,7 @@ from urllib3 import HTTPResponse
 from reaper.errors import ConfigError, ReaperError, Unreachable
 from reaper.storage.s3.store import S3Options
 from tests.adapters.s3_fixtures import log_in
-from tests.faults.scripted_s3 import LOST, Forecast, Reply, ScriptedS3, Weather, error, in_turn
+from tests.reliability.faults.scripted_s3 import LOST, Forecast, Reply, ScriptedS3, Weather, error, in_turn
 
 MIB = 1 << 20
 ONCE = S3Options(attempts=1, multipart_threshold=5 * MIB, part_size=5 * MIB)

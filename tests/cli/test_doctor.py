@@ -1,4 +1,4 @@
-"""`reaper doctor` on the command line; what damage it names is in tests/detectors."""
+"""`reaper doctor` on the command line; what damage it names is in tests/reliability/detectors."""
 
 from datetime import timedelta
 from typing import Any

@@ -11,8 +11,8 @@ from moto.s3.models import s3_backends
 from reaper.dev.embedded import Moto, Valkey
 from reaper.services.base import Service, Tick, Tools
 from reaper.worker.runner import Crew
-from tests.drain.conftest import numbers, populate  # noqa: F401
-from tests.drain.world import ACCOUNT
+from tests.services.drain.conftest import numbers, populate  # noqa: F401
+from tests.services.drain.world import ACCOUNT
 from tests.services.pair import Pair
 from tests.services.world import Works
 from tests.store.wire import Wire, tcp

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from moto.s3.models import s3_backends
 
-from tests.drain.world import ACCOUNT, contents, forks
 from tests.services import creator
+from tests.services.drain.world import ACCOUNT, contents, forks
 from tests.services.world import Works
 from tests.store.wire import Wire
 

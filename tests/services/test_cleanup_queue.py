@@ -7,8 +7,8 @@ import pytest
 from moto.s3.models import s3_backends
 
 from reaper.worker.runner import Crew
-from tests.drain.world import ACCOUNT
 from tests.services.conftest import result
+from tests.services.drain.world import ACCOUNT
 from tests.services.world import Works
 
 CONTENT = """

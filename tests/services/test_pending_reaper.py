@@ -7,8 +7,8 @@ import pytest
 from moto.s3.models import s3_backends
 
 from reaper.worker.runner import Crew
-from tests.drain.world import ACCOUNT, ended
 from tests.services.conftest import result
+from tests.services.drain.world import ACCOUNT, ended
 from tests.services.pair import Pair
 
 DATA = b"0123456789"

@@ -10,7 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from reaper.worker.runner import Options
-from tests.drain.test_outages import free_port
+from tests.services.drain.test_outages import free_port
 from tests.services.samples import ALONE, CHAIN, INSIDE, LINKS, MARKS, ONCE
 from tests.services.world import Works, terminate, wait_until
 

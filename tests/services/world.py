@@ -15,8 +15,8 @@ import psycopg
 from reaper.services import ALL
 from reaper.services.base import Service
 from reaper.worker.runner import Crew, Options
-from tests.drain.world import World, forks, preload
 from tests.services import creator, hand
+from tests.services.drain.world import World, forks, preload
 
 # Long: on a busy machine everything takes its time, and what happens ends the wait.
 DEADLINE = 110

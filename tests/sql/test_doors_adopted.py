@@ -9,8 +9,8 @@ import pytest
 
 from reaper.migrate import migrate
 from tests.door_fixtures import Bytes, Writer, accounts, later, truth
+from tests.migrate import application
 from tests.paste_fixtures import Worker, column, findings, record, refs, refused, value
-from tests.schema import application
 
 HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 

@@ -13,7 +13,7 @@ from reaper.app import App
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.ports import ObjectStore
 from reaper.store.store import Store
-from tests.drain.world import LOGIN, World
+from tests.services.drain.world import LOGIN, World
 
 DAY = timedelta(days=1)
 

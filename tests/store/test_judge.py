@@ -6,8 +6,8 @@ import pytest
 from moto.s3.models import s3_backends
 
 from reaper.store.store import Store
-from tests.drain.world import ACCOUNT
 from tests.judge import Log, complaints
+from tests.services.drain.world import ACCOUNT
 from tests.store.shop import DAY, Shop
 
 Damage = Callable[[Shop], object]

@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from reaper.app import open_store
 from reaper.errors import ConfigError, SchemaTooOld, Unreachable
 from reaper.store.store import Store
-from tests.drain.world import CACHE_KEY
+from tests.services.drain.world import CACHE_KEY
 from tests.store.shop import DAY, Shop
 
 

@@ -5,8 +5,8 @@ import pytest
 from reaper.cache.redis.cache import RedisLink
 from reaper.cache.redis.paste_cache import RedisPastes
 from reaper.telemetry.events import Telemetry
-from tests.drain.world import CACHE_KEY
 from tests.ordeals import Ordeal
+from tests.services.drain.world import CACHE_KEY
 from tests.store.crowd import Crowd
 from tests.store.shop import Shop
 

@@ -1,0 +1,107 @@
+"""The migrations that are shipped, and procrastinate's."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from reaper.errors import MigrationRefused, WouldLoseInformation
+from reaper.migrate import check_schema, files, migrate
+from reaper.migrate.source import installed_source
+from tests.migrate.snapshot import catalogue
+from tests.migrate.workshop import admin, column, one
+
+JOBS = "select count(*) from procrastinate.procrastinate_jobs"
+
+
+def test_every_migration_says_what_it_locks_and_has_a_way_back() -> None:
+    assert files.read(installed_source().migrations)
+
+
+def test_up_down_up_ends_in_the_same_catalogue(empty_db_dsn: str) -> None:
+    untouched = catalogue(empty_db_dsn, "public")
+    migrate(empty_db_dsn)
+    up = catalogue(empty_db_dsn, "public", "reaper", "procrastinate")
+    migrate(empty_db_dsn, to="base")
+    assert catalogue(empty_db_dsn, "public") == untouched
+    migrate(empty_db_dsn)
+    assert catalogue(empty_db_dsn, "public", "reaper", "procrastinate") == up
+
+
+def test_each_rollback_restores_the_catalogue_from_before_its_migration(empty_db_dsn: str) -> None:
+    ids = ["base", *(m.id for m in files.read(installed_source().migrations)[:-1])]
+    before = {}
+    for target in ids:
+        migrate(empty_db_dsn, to=target)
+        before[target] = catalogue(empty_db_dsn, "public", "reaper")
+    migrate(empty_db_dsn)
+    for target in reversed(ids):
+        migrate(empty_db_dsn, to=target)
+        assert catalogue(empty_db_dsn, "public", "reaper") == before[target], f"back at {target}"
+
+
+def test_a_rollback_that_would_lose_pastes_refuses_and_the_schema_still_works(dsn: str) -> None:
+    with admin(dsn) as connection:
+        connection.execute("insert into content (content_hash, ref_count, size_bytes) values ('h', 1, 1)")
+        connection.execute("insert into pastes (short_code, content_hash) values ('a', 'h')")
+    with pytest.raises(WouldLoseInformation, match="1 row"):
+        migrate(dsn, to="base")
+    migrate(dsn)
+    assert one(dsn, "select count(*) from pastes") == 1
+    assert column(dsn, "select invariant from reaper.check_invariants()") == []
+
+
+def test_four_migrators_at_once_on_an_empty_database(empty_db_dsn: str) -> None:
+    start = threading.Barrier(4)
+
+    def run(_: int) -> bool:
+        start.wait()
+        return migrate(empty_db_dsn).changed
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(run, range(4))) == [False, False, False, True]
+
+
+def test_a_worker_may_read_the_version_and_defer_jobs_but_not_the_ledgers(dsn: str) -> None:
+    with admin(dsn) as connection:
+        connection.execute("set role reaper_worker")
+        check_schema(connection)
+        connection.execute("set search_path = procrastinate")
+        assert connection.execute(JOBS).fetchone() == (0,)
+        for ledger in ("reaper.migration_files", "reaper.code_files", "procrastinate.migration_files"):
+            query = "select has_table_privilege('reaper_worker', %s, 'select')"
+            assert connection.execute(query, (ledger,)).fetchone() == (False,)
+
+
+def test_procrastinates_objects_belong_to_reaper_owner_and_stay_when_reaper_goes(empty_db_dsn: str) -> None:
+    migrate(empty_db_dsn)
+    owners = "select distinct tableowner from pg_tables where schemaname = 'procrastinate'"
+    assert column(empty_db_dsn, owners) == ["reaper_owner"]
+    migrate(empty_db_dsn, to="base")
+    assert one(empty_db_dsn, JOBS) == 0
+
+
+def test_a_procrastinate_schema_that_somebody_else_made_is_refused_with_the_fix(empty_db_dsn: str) -> None:
+    procrastinate = installed_source().procrastinate
+    assert procrastinate is not None
+    with admin(empty_db_dsn) as connection:
+        connection.execute("create schema procrastinate; set search_path = procrastinate")
+        connection.execute((procrastinate.parent / "schema.sql").read_text())
+    with pytest.raises(MigrationRefused, match="its ledger is missing"):
+        migrate(empty_db_dsn)
+    assert one(empty_db_dsn, "select to_regnamespace('reaper')") is None
+    with admin(empty_db_dsn) as connection:
+        connection.execute("alter schema procrastinate rename to procrastinate_old")
+    assert migrate(empty_db_dsn).changed
+
+
+def test_procrastinates_migrations_make_what_its_own_schema_file_makes(empty_db_dsn: str, dsn: str) -> None:
+    procrastinate = installed_source().procrastinate
+    assert procrastinate is not None
+    with admin(empty_db_dsn) as connection:
+        connection.execute("create schema procrastinate; set search_path = procrastinate")
+        connection.execute((procrastinate.parent / "schema.sql").read_text())
+    query = "select oid::regprocedure::text from pg_proc where pronamespace = %s::regnamespace order by 1"
+    assert column(dsn, query, "procrastinate") == column(empty_db_dsn, query, "procrastinate")

@@ -1,0 +1,28 @@
+"""Workers are killed again and again while a backlog drains and the same contents are created anew."""
+
+import pytest
+
+from tests.ordeals import Ordeal
+from tests.reliability.crash_points.storm import PASTES_EACH, Storm
+from tests.reliability.crash_points.ward import Ward
+
+ROWS, FEW = 10_000, 600
+
+
+@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=6)
+@pytest.mark.timeout(180)
+def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_nothing(
+    ward: Ward, ordeal: Ordeal
+) -> None:
+    rows = ROWS if ordeal.long else FEW
+    for number in ordeal.rounds(short=1):
+        contents = [b"content %d of storm %d" % (n, number) for n in range(rows // PASTES_EACH)]
+        storm = Storm(ward, ordeal.chance, contents)
+        storm.rage()
+        assert ward.complaints() == []
+        ward.heal()
+        assert ward.complaints(settled=True) == []
+        ordeal.survived("kills", storm.kills)
+        ordeal.survived("rows", rows)
+        ordeal.survived("contents created anew", storm.created)
+    assert ordeal.counts["kills"] > 5, "hardly anybody was killed"

@@ -1,0 +1,503 @@
+"""Everything that can be wrong, done by hand or lost in a restore, and how it must be named."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.reliability.detectors.house import House
+
+Name = tuple[str, str]
+Deed = str | Callable[[House], object]
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What was done, and all that the commands must say about it: name, and how the words about it begin."""
+
+    what: str
+    deed: Deed
+    verify: tuple[Name, ...] = ()
+    doctor: tuple[Name, ...] = ()
+
+    def do(self, house: House) -> None:
+        """Do it, with the names that this house has."""
+        if callable(self.deed):
+            self.deed(house)
+        else:
+            house.db.execute(house.named(self.deed).encode())
+
+
+QUIETLY = "set local session_replication_role = replica; {} ; set local session_replication_role = origin"
+DELTA = "insert into reaper.byte_deltas (backend, {kind}_bytes) values ('{backend}', {bytes})"
+QUEUED = (
+    "insert into reaper.cleanup_queue (backend, object_key, size_bytes, queued_at, next_attempt)"
+    " values ('default', '%s', 0, now(), now())"
+)
+LOCATION = (
+    "insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)"
+    " values ('%s', 'east', '%s', 0, now())"
+)
+
+
+def changed(function: str, old: str, new: str) -> Callable[[House], object]:
+    """A function whose body somebody has edited."""
+
+    def deed(house: House) -> None:
+        text = house.one(f"select pg_get_functiondef('reaper.{function}'::regproc)")
+        assert old in text
+        house.db.execute(text.replace(old, new).encode())
+
+    return deed
+
+
+def off(kind: str, backend: str) -> Damage:
+    """An account that differs from its rows."""
+    sql = DELTA.format(kind=kind, backend=backend, bytes=-7)
+    words = f"{backend}: {kind} bytes are "
+    return Damage(f"{kind} bytes are off", sql, verify=(("the accounts equal the rows", words),))
+
+
+COUNTS = [
+    Damage(
+        "a count is one too high",
+        "update content set ref_count = ref_count + 1 where content_hash = 'shared'",
+        verify=(("ref_count equals the paste rows", "shared: ref_count is 3, paste rows are 2"),),
+    ),
+    Damage(
+        "a count is one too low",
+        "update content set ref_count = ref_count - 1 where content_hash = 'shared'",
+        verify=(("ref_count equals the paste rows", "shared: ref_count is 1, paste rows are 2"),),
+    ),
+    Damage(
+        "a live paste has no content row",
+        QUIETLY.format("delete from content where content_hash = 'b0'"),
+        verify=(("every paste has its content", "b0: 1 paste rows"), ("orphan object", "b0: 10 bytes")),
+    ),
+    off("used", "east"),
+    off("orphan", "default"),
+    off("reserved", "default"),
+    Damage(
+        "an account is lost",
+        "delete from reaper.byte_deltas where backend = 'east'",
+        verify=(
+            ("the accounts equal the rows", "east: orphan bytes are 0, the rows say 10"),
+            ("the accounts equal the rows", "east: used bytes are 0, the rows say 10"),
+        ),
+    ),
+]
+OBJECTS = [
+    Damage(
+        "an object is missing",
+        lambda house: house.delete("default", "key of shared"),
+        verify=(("missing object", "key of shared: shared, the content of 2 live pastes (live, twin)"),),
+    ),
+    Damage(
+        "a copy is missing on one backend",
+        lambda house: house.delete("east", "key of c0"),
+        verify=(("missing object", "key of c0 on east: c0, the content of 1 live pastes (far)"),),
+    ),
+    Damage(
+        "an object is nobody's",
+        lambda house: house.put("default", "stray"),
+        verify=(("orphan object", "stray: 10 bytes"),),
+    ),
+    Damage(
+        "an object is nobody's on another backend",
+        lambda house: house.put("east", "key of shared"),
+        verify=(("orphan object", "key of shared on east: 10 bytes"),),
+    ),
+    Damage(
+        "an object was cut off",
+        lambda house: house.put("default", "key of shared", b"012"),
+        verify=(("wrong size", "key of shared: 3 bytes are stored, content shared has 10"),),
+    ),
+    Damage(
+        "two contents have one object",
+        "insert into content (content_hash) values ('key of shared')",
+        verify=(("no object key is used twice", "key of shared: 2 contents"),),
+    ),
+    Damage(
+        "a live object is queued for deletion",
+        QUEUED % "key of shared",
+        verify=(("no live object is to be deleted", "key of shared: content shared"),),
+    ),
+    Damage(
+        "a copy belongs to no content",
+        lambda house: (house.db.execute(LOCATION % ("nobody", "left")), house.put("east", "left")),
+        verify=(("every copy belongs to content", "east/left: content nobody"),),
+    ),
+    Damage(
+        "a copy has another size",
+        f"""update reaper.object_locations set size_bytes = 11 where content_hash = 'c0' and backend = 'east';
+            {DELTA.format(kind="used", backend="east", bytes=1)}""",
+        verify=(
+            ("a copy is as large as its content", "east/key of c0: 11 bytes"),
+            ("wrong size", "key of c0 on east: 10 bytes are stored"),
+        ),
+    ),
+    Damage(
+        "content has another name than its copies",
+        "update content set object_key = 'c0/another' where content_hash = 'c0'",
+        verify=(("content with copies has one under its own key", "c0: no copy is called c0/another"),),
+    ),
+    Damage(
+        "a backend is forgotten",
+        "delete from reaper.backend_list where name = 'east'",
+        verify=(("every backend is known", "east: 2 objects"),),
+    ),
+]
+BATCHES = [
+    Damage(
+        "a batch has no rows",
+        """insert into reaper.batches (batch_id, worker, short_codes, rows_claimed, claimed_at, held_since)
+           values ('00000000-0000-0000-0000-000000000001', 'worker-1', '{{}}', 0, now(), now())""",
+        verify=(("every claimed batch has rows", "00000000-0000-0000-0000-000000000001: held by worker-1"),),
+    ),
+    Damage(
+        "a row is marked and in no batch",
+        "update pastes set deletion_status = 'DELETION_IN_PROGRESS' where short_code = 'live'",
+        verify=(("every marked row is in a batch", "live: "),),
+    ),
+    Damage(
+        "a claimed batch is lost",
+        "delete from reaper.batches where batch_id = '{claimed}'",
+        verify=(
+            ("every marked row is in a batch", "claimed: "),
+            ("every marked row is in a batch", "waiting: "),
+        ),
+    ),
+    Damage(
+        "a row is left DELETED",
+        "update pastes set deletion_status = 'DELETED' where short_code = 'live'",
+        verify=(("no row is left DELETED", "live: "),),
+    ),
+    Damage(
+        "a released object is in no journal",
+        """update reaper.batches
+              set object_hashes = object_hashes[2:], object_backends = object_backends[2:],
+                  object_keys = object_keys[2:], object_sizes = object_sizes[2:]
+            where batch_id = '{released}'""",
+        verify=(
+            ("a retired name is owed a deletion", "{journalled}: "),
+            ("orphan object", "{journalled}: 10 bytes"),
+            ("the accounts equal the rows", "default: orphan bytes are "),
+        ),
+    ),
+]
+QUEUES = [
+    Damage(
+        "a deletion is queued and given up",
+        """insert into reaper.cleanup_dlq
+             (queue_id, backend, object_key, size_bytes, attempts, last_error, queued_at, buried_at)
+           values (0, 'east', 'k1', 0, 1, '', now(), now())""",
+        verify=(("an owed deletion is written down once", "east/k1: cleanup_dlq, cleanup_queue"),),
+    ),
+    Damage(
+        "a name is retired for ever",
+        "insert into reaper.retired_keys values ('gone', now())",
+        verify=(("a retired name is owed a deletion", "gone: "),),
+    ),
+    Damage(
+        "a name may be used again before its object is gone",
+        "delete from reaper.retired_keys where object_key = 'of released'",
+        verify=(("a name that may come back is retired", "default/of released: "),),
+    ),
+    Damage(
+        "a deletion never comes due",
+        "update reaper.cleanup_queue set next_attempt = 'infinity' where object_key = 'k1'",
+        verify=(("what waits comes due", "east/k1: not before infinity"),),
+    ),
+    Damage(
+        "the watchdog never looks for strays",
+        "update reaper.stray_scan set rest_until = 'infinity'",
+        verify=(("what waits comes due", "the look for stray marks: not before infinity"),),
+    ),
+    Damage(
+        "an upload goes to a name that is content",
+        "update reaper.put_intents set object_key = 'key of shared'",
+        verify=(("an upload has its name to itself", "key of shared: intent "), ("orphan object", "i0/i0/")),
+    ),
+    Damage(
+        "an intent has no reservation",
+        f"""update reaper.put_intents set reserved = false;
+            {DELTA.format(kind="reserved", backend="default", bytes=-10)}""",
+        verify=(("an upload has room reserved", "{intent}: 10 bytes go to default"),),
+    ),
+    Damage(
+        "an intent is lost",
+        "delete from reaper.put_intents",
+        verify=(
+            ("orphan object", "{coming}: 10 bytes"),
+            ("the accounts equal the rows", "default: reserved bytes are 10, the rows say 0"),
+        ),
+    ),
+    Damage(
+        "a cache entry outlives its paste",
+        lambda house: house.cache.set("paste:gone", 1),
+        verify=(("stale cache entry", "gone: its paste is gone"),),
+    ),
+    Damage(
+        "a cache entry is owed to nobody any more",
+        "delete from reaper.invalidations",
+        verify=(("stale cache entry", "forgotten: its paste is gone"),),
+    ),
+    Damage(
+        "a paste expired long ago and is still cached",
+        "update pastes set expires_at = now() - interval '27 hours' where short_code = 'waiting'",
+        verify=(("stale cache entry", "waiting: its paste expired over 26 hours ago"),),
+    ),
+]
+CODE = [
+    Damage(
+        "the body of a function was changed",
+        changed("count_due", "NOT_EXPIRED", "DELETED"),
+        doctor=(("code", "fail, not as in this release: count_due"),),
+    ),
+    Damage(
+        "a definer function lost its search_path",
+        "alter function reaper.drop_references(uuid) reset search_path",
+        doctor=(("code", "fail, not as in this release: drop_references"),),
+    ),
+    Damage(
+        "a definer function is none any more",
+        "alter function reaper.claim_invalidations(integer) security invoker",
+        doctor=(("code", "fail, not as in this release: claim_invalidations"),),
+    ),
+    Damage(
+        "a function waits for locks longer than it should",
+        "alter function reaper.commit_put(uuid, boolean) set lock_timeout = '1h'",
+        doctor=(("code", "fail, not as in this release: commit_put"),),
+    ),
+    Damage(
+        "a function is said to be stable that is not",
+        "alter function reaper.claim_cleanup(integer, text, timestamptz) stable",
+        doctor=(("code", "fail, not as in this release: claim_cleanup"),),
+    ),
+    Damage(
+        "a function is missing",
+        "drop function reaper.plan_drain()",
+        doctor=(("code", "fail, not as in this release: plan_drain"), ("grants", "fail, missing: ")),
+    ),
+    Damage(
+        "a function has a double",
+        "create function reaper.clock(integer) returns integer language sql as 'select 1';"
+        "alter function reaper.clock(integer) owner to reaper_owner;"
+        "revoke all on function reaper.clock(integer) from public",
+        doctor=(("code", "fail, not as in this release: clock"),),
+    ),
+    Damage(
+        "a function is not of this release",
+        "create function reaper.mine() returns integer language sql as 'select 1';"
+        "alter function reaper.mine() owner to reaper_owner;"
+        "revoke all on function reaper.mine() from public",
+        doctor=(("code", "warn, not of this release: mine"),),
+    ),
+    Damage(
+        "a view was changed",
+        """create or replace view reaper.backlog as
+           select null::timestamptz as expired_in, 0::bigint as waiting, 0::bigint as in_progress""",
+        doctor=(("code", "fail, not as in this release: backlog"),),
+    ),
+    Damage(
+        "a migration is missing",
+        "delete from reaper.migration_files where id = (select max(id) from reaper.migration_files)",
+        doctor=(("schema", "fail, "),),
+    ),
+]
+RIGHTS = [
+    Damage(
+        "a definer function has another owner",
+        "alter function reaper.clock() owner to postgres",
+        doctor=(("ownership", "fail, not reaper_owner's: clock()"),),
+    ),
+    Damage(
+        "a table has another owner",
+        "alter table reaper.batches owner to postgres",
+        doctor=(("ownership", "fail, not reaper_owner's: batches"),),
+    ),
+    Damage(
+        "a grant is missing",
+        "revoke execute on function reaper.heartbeat(text) from reaper_worker",
+        doctor=(("grants", "fail, missing: reaper_worker on heartbeat"),),
+    ),
+    Damage(
+        "a grant is surplus",
+        "grant execute on function reaper.free_names(text[]) to reaper_app",
+        doctor=(("grants", "warn, surplus: reaper_app on free_names"),),
+    ),
+    Damage(
+        "everybody may call a function",
+        "grant execute on function reaper.drop_references(uuid) to public",
+        doctor=(("nothing for everybody", "fail, PUBLIC has EXECUTE on drop_references(uuid)"),),
+    ),
+    Damage(
+        "everybody may look into the schema",
+        "grant usage on schema reaper to public",
+        doctor=(("nothing for everybody", "fail, PUBLIC has USAGE on schema reaper"),),
+    ),
+    Damage(
+        "a table is open",
+        "grant delete on reaper.batches to reaper_worker",
+        doctor=(("tables are closed", "fail, reaper_worker has DELETE on batches"),),
+    ),
+    Damage(
+        "somebody may set the clock",
+        "grant update (clock_offset) on reaper.settings to reaper_ops",
+        doctor=(("tables are closed", "fail, reaper_ops has UPDATE on settings.clock_offset"),),
+    ),
+    Damage(
+        "the owner may not delete pastes",
+        "revoke delete on pastes from reaper_owner",
+        doctor=(("rights of the owner", "fail, missing: DELETE on public.pastes"),),
+    ),
+    Damage(
+        "the owner can log in",
+        "alter role reaper_owner login",
+        doctor=(("the owner", "fail, reaper_owner can log in"),),
+    ),
+]
+TABLES = [
+    Damage(
+        "the claim has no index",
+        "drop index reaper_pastes_due",
+        doctor=(("index on pastes.expires_at", "fail, there is none: every claim"),),
+    ),
+    Damage(
+        "the claim has an index that cannot serve it",
+        "drop index reaper_pastes_due; create index on pastes using brin (expires_at)",
+        doctor=(("index on pastes.expires_at", "fail, there is none: every claim"),),
+    ),
+    Damage(
+        "the drop has no index",
+        "drop index reaper_pastes_content",
+        doctor=(("index on pastes.content_hash", "fail, there is none: every drop"),),
+    ),
+    Damage(
+        "names of objects are not unique",
+        "drop index reaper_content_object_key",
+        doctor=(("index on content.object_key", "fail, there is none: one object"),),
+    ),
+    Damage(
+        "an index was never finished",
+        "create index half on pastes (created_at);"
+        "update pg_index set indisvalid = false where indexrelid = 'half'::regclass",
+        doctor=(("indexes are finished", "fail, unfinished: public.half"),),
+    ),
+    Damage(
+        "an index slows the claim",
+        "create index slow on pastes (expires_at) where deletion_status = 'DELETED'",
+        doctor=(("no index slows the claim", "warn, public.slow mentions"),),
+    ),
+    Damage(
+        "a table inherits from pastes",
+        "create table more_pastes () inherits (pastes)",
+        doctor=(("rows lie in these tables alone", "fail, inherit from them: public.more_pastes"),),
+    ),
+    Damage(
+        "an index of the queue is dropped",
+        "drop index reaper.cleanup_queue_due_by_backend",
+        doctor=(("indexes of reaper", "fail, missing: cleanup_queue_due_by_backend"),),
+    ),
+    Damage(
+        "a key of ours is dropped",
+        "alter table reaper.retired_keys drop constraint retired_keys_pkey",
+        doctor=(("indexes of reaper", "fail, missing: primary key of retired_keys"),),
+    ),
+    Damage(
+        "the foreign key is dropped",
+        "alter table pastes drop constraint pastes_content_hash_fkey",
+        doctor=(("pastes refer to content", "fail, there is no such constraint"),),
+    ),
+    Damage(
+        "the foreign key is not validated",
+        """alter table pastes drop constraint pastes_content_hash_fkey;
+           alter table pastes add foreign key (content_hash) references content not valid""",
+        doctor=(("pastes refer to content", "fail, not validated"),),
+    ),
+    Damage(
+        "the foreign key is switched off",
+        "alter table pastes disable trigger all",
+        doctor=(("pastes refer to content", "fail, switched off"),),
+    ),
+    Damage(
+        "the foreign key is switched off on the other side",
+        "alter table content disable trigger all; alter table content enable trigger reaper_retired_key",
+        doctor=(("pastes refer to content", "fail, switched off"),),
+    ),
+    Damage(
+        "a status may be anything",
+        "alter table pastes drop constraint pastes_deletion_status_check",
+        doctor=(("the status is one of three", "fail, there is no such constraint"),),
+    ),
+    Damage(
+        "the guard of retired names is disabled",
+        "alter table content disable trigger reaper_retired_key",
+        doctor=(("retired names are guarded", "fail, the trigger reaper_retired_key"),),
+    ),
+    Damage(
+        "the guard of retired names looks too early",
+        """drop trigger reaper_retired_key on content;
+           create trigger reaper_retired_key before insert on content
+               for each row execute function reaper.refuse_retired_key()""",
+        doctor=(("retired names are guarded", "fail, the trigger reaper_retired_key"),),
+    ),
+    Damage(
+        "deleted rows are never vacuumed",
+        "alter table pastes set (autovacuum_enabled = off)",
+        doctor=(("autovacuum", "warn, off for pastes"),),
+    ),
+]
+SETTINGS = [
+    Damage(
+        "the clock was moved and left so",
+        "update reaper.settings set clock_may_move = true, clock_offset = '1 second'",
+        doctor=(("time", "fail, moved by 00:00:01"),),
+    ),
+    Damage(
+        "deletions wait for a standby that is not there",
+        "update reaper.settings set wait_for_standby = 'east'",
+        doctor=(("standby", "fail, how far standbys are is hidden"),),
+    ),
+    Damage(
+        "the settings are gone",
+        "delete from reaper.settings",
+        doctor=(("rows that must be there", "fail, missing in: reaper.settings"),),
+    ),
+    Damage(
+        "the watchdog forgot where it was",
+        "delete from reaper.stray_scan",
+        doctor=(("rows that must be there", "fail, missing in: reaper.stray_scan"),),
+    ),
+    Damage(
+        "no trigger fires in new sessions",
+        "set local session_replication_role = replica",
+        doctor=(("triggers fire", "fail, session_replication_role is replica"),),
+    ),
+    Damage(
+        "deletions wait for a standby that is away",
+        """grant pg_read_all_stats to reaper_owner;
+           update reaper.settings set wait_for_standby = 'second'""",
+        doctor=(("standby", "fail, deletions wait for second, which is not connected"),),
+    ),
+    Damage(
+        "deletions wait for a standby that nobody can see",
+        "update reaper.settings set wait_for_standby = '*'",
+        doctor=(("standby", "fail, how far standbys are is hidden"),),
+    ),
+    Damage(
+        "transactions begin serializable",
+        "set local default_transaction_isolation = 'serializable'",
+        doctor=(("isolation", "warn, default_transaction_isolation is serializable"),),
+    ),
+    Damage(
+        "a backend is left alone",
+        """insert into reaper.circuits (backend, state, changed_at, retry_at, last_error)
+           values ('east', 'open', now(), now(), 'no connection')""",
+        doctor=(("circuit east", "warn, open: no connection"),),
+    ),
+    Damage(
+        "a backend is not configured here",
+        "select reaper.register_backend('cold')",
+        doctor=(("backend cold", "warn, known to PostgreSQL and not configured here"),),
+    ),
+]
+DAMAGES = [*COUNTS, *OBJECTS, *BATCHES, *QUEUES, *CODE, *RIGHTS, *TABLES, *SETTINGS]

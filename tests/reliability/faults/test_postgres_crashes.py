@@ -1,0 +1,73 @@
+"""PostgreSQL is killed again and again under workers and creators: what was acknowledged stays."""
+
+import time
+
+import pytest
+
+from tests.ordeals import Ordeal
+from tests.reliability.faults.ground import Ground
+from tests.reliability.faults.node import CRASHES
+from tests.reliability.faults.servers import Servers
+from tests.reliability.faults.traffic import Traffic, content
+
+# A mutant: a drop that does not wait for the disk, so that objects go before it is sure that rows do.
+CARELESS = """
+create or replace function reaper.commit_durably() returns void language sql
+    set search_path = pg_catalog as 'select'
+"""
+# How often chance may save what nobody waited for.
+TRIES = 10
+
+
+def crash_amidst(servers: Servers, ground: Ground, ordeal: Ordeal, crashes: int) -> Traffic:
+    """Let traffic flow and kill the server under it, each time soon after work has been done."""
+    traffic = Traffic(ground, ordeal.chance.randrange(1_000_000))
+    with traffic.flowing():
+        for _ in range(crashes):
+            traffic.work_goes_on()
+            time.sleep(ordeal.chance.uniform(0.0, 0.2))
+            how = ordeal.chance.choice(sorted(CRASHES))
+            servers.primary.crash(how)
+            servers.primary.start()
+            ordeal.survived(f"crashes ({how})")
+    return traffic
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.ordeal("PostgreSQL crashes", aim="200 crashes", share=2)
+def test_a_server_that_is_killed_loses_nothing_that_was_acknowledged(
+    servers: Servers, ground: Ground, ordeal: Ordeal
+) -> None:
+    for _ in ordeal.rounds(short=1):
+        traffic = crash_amidst(servers, ground, ordeal, crashes=10 if ordeal.long else 4)
+        ground.judge()
+        for what, times in traffic.seen.items():
+            ordeal.survived(what, times)
+
+
+@pytest.mark.parametrize("careless", [False, True], ids=["as it is", "drops that do not wait for the disk"])
+def test_what_was_dropped_stays_dropped_or_the_judge_complains(
+    servers: Servers, ground: Ground, careless: bool
+) -> None:
+    if careless:
+        ground.sql(CARELESS)
+    # The WAL may reach the disk in time by chance.
+    for attempt in range(TRIES if careless else 1):
+        complaints = drop_and_crash(servers, ground, f"paste {attempt}")
+        if complaints:
+            break
+    assert any("has lost" in complaint for complaint in complaints) is careless
+    assert careless or complaints == []
+
+
+def drop_and_crash(servers: Servers, ground: Ground, name: str) -> list[str]:
+    """Let pastes and their objects go, crash, and ask the judge."""
+    with ground.opened() as (store, _):
+        for n in range(5):
+            store.put(content(n), None, f"{name} {n}")
+            store.delete(f"{name} {n}")
+    ground.drain()
+    assert ground.keys() == set()
+    servers.primary.crash()
+    servers.primary.start()
+    return ground.complaints()

@@ -1,0 +1,126 @@
+"""Actors and orders that nobody thought of: drawn by chance, for as long as there is time."""
+
+from random import Random
+
+import pytest
+
+from tests.ordeals import Ordeal
+from tests.reliability.mutants.mutant import Edit
+
+from .actors import Connection
+from .door_scenes import DELETE, EXTEND, PUT, RESOLVE, abort, commit
+from .explorer import Actor, Exploration, Run, explore, sql
+from .scenes import (
+    ADOPT,
+    RESET,
+    Stage,
+    World,
+    begin,
+    claim,
+    codes,
+    committed,
+    drop,
+    dropper,
+    finish,
+    settle,
+    violations,
+)
+from .test_mutations import LOCK, NO_LOCK
+
+# With this seed so many crowds are enough to meet one that needs the lock.
+SEED, CROWDS = 2, 2
+# So many orders of one crowd, before another is drawn.
+ORDERS = 25
+# What a safeguard says to whoever came too late; nobody may be the victim of a deadlock.
+REFUSALS = {"RP001", "RP002", "RP003", "RP004"}
+
+DUE = {"a": "h", "b": "g", "c": "h", "d": "i"}
+LIVE = {"e": "g", "f": "k"}
+WORLDS = {
+    "at work": World(DUE, LIVE, claimed={"one": 2}, begun={"new": "h"}, leased=True),
+    "silent": World(DUE, LIVE, claimed={"one": 2}, begun={"new": "g"}, leased=True, later="3 hours"),
+    "orphaned": World(
+        DUE, LIVE, claimed={"one": 2}, released=("one",), orphaned=True, begun={"new": "h"}, leased=True
+    ),
+    "bare names": World(DUE, LIVE, claimed={"one": 3}, legacy=True, begun={"new": "h"}, leased=True),
+}
+ADD = "update public.content set ref_count = ref_count + 1 where content_hash = 'g'"
+NAME = "insert into public.pastes (short_code, content_hash, expires_at) values ('z', 'g', 'infinity')"
+
+
+def worker(name: str) -> Actor:
+    """From claim to finish."""
+    return Actor(claim(name, 2), begin(drop()), "commit", finish())
+
+
+ACTORS = {
+    "worker": worker("worker"),
+    "colleague": worker("colleague"),
+    "holder": dropper("one"),
+    "sceptic": dropper("one", "null"),
+    "quitter": Actor(begin("select reaper.give_back(%(one)s)"), "commit"),
+    "victim": Actor(begin(drop("one")), "rollback"),
+    "watchdog": Actor(begin(RESET), "commit"),
+    "adopter": Actor(begin(ADOPT), "commit", finish("adopted")),
+    "writer": Actor(begin(commit("new")), "commit"),
+    "optimist": Actor(begin(commit("new", uploaded=False)), "commit"),
+    "aborter": Actor(begin(abort("new")), "commit"),
+    "finder": Actor(begin(RESOLVE.format(found=True)), "commit"),
+    "searcher": Actor(begin(RESOLVE.format(found=False)), "commit"),
+    "putter": Actor(begin(PUT.format("h")), "commit"),
+    "extender": Actor(begin(EXTEND), "commit"),
+    "deleter": Actor(begin(DELETE), "commit"),
+    "inserter": Actor(begin(ADD), sql(NAME), "commit"),
+}
+
+
+# The paste that an actor made or kept, if it was told so.
+PROMISES = {"extender": "a", "inserter": "z", "writer": "new", "optimist": "new"}
+
+
+def broken_promises(conn: Connection, run: Run) -> list[str]:
+    """Pastes of which somebody was told that they live, and that are not there."""
+    told = [name for name in PROMISES if f"{name}1" in run.outcomes and committed(run, name)]
+    sure = [name for name in told if name != "extender" or run.outcomes["extender1"].value == [(True,)]]
+    return [
+        f"{name} was told that {PROMISES[name]} lives" for name in sure if PROMISES[name] not in codes(conn)
+    ]
+
+
+def crowd(stage: Stage, chance: Random, orders: int) -> Exploration:
+    """Three actors in a world, in so many orders; the invariants hold after each step, and all settles."""
+    world = WORLDS[chance.choice(sorted(WORLDS))]
+    names = sorted(chance.sample(sorted(ACTORS), 3))
+    return explore(
+        stage.connect,
+        {name: ACTORS[name] for name in names},
+        reset=world.reset,
+        check=violations,
+        at_end=lambda conn, run: [*settle(conn), *broken_promises(conn, run)],
+        sample=orders,
+        seed=chance.randrange(1_000_000),
+    )
+
+
+@pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=5)
+def test_three_actors_by_chance_break_nothing_in_any_order(stage: Stage, ordeal: Ordeal) -> None:
+    for _ in ordeal.rounds(short=2):
+        result = crowd(stage, ordeal.chance, ORDERS)
+        ordeal.survived("schedules", len(result.runs))
+        result.assert_clean(allow=REFUSALS)
+
+
+def any_goes_wrong(stage: Stage, chance: Random, crowds: int) -> bool:
+    """Whether one of so many crowds finds an order that does harm."""
+    for _ in range(crowds):
+        try:
+            crowd(stage, chance, ORDERS).assert_clean(allow=REFUSALS)
+        except AssertionError:
+            return True
+    return False
+
+
+def test_crowds_find_out_when_drops_do_not_lock_content(stage: Stage) -> None:
+    assert not any_goes_wrong(stage, Random(SEED), CROWDS)
+    Edit("expiry/lock_contents", LOCK, NO_LOCK).load(stage.conn)
+    assert any_goes_wrong(stage, Random(SEED), CROWDS)

@@ -1,0 +1,105 @@
+"""Names of objects: new ones are used once, and those that may come back wait until their object is gone."""
+
+from tests.reliability.mutants.mutant import mutant
+from tests.reliability.mutants.scene import Scene
+
+RETIRED = "         where n.backend || '/' || n.object_key <> all (v_kept)\n"
+
+
+def a_name_that_may_come_back_is_retired_until_its_object_is_gone(scene: Scene) -> None:
+    batch = scene.released("a", content="h", own_key=False)
+    scene.all_is_well()
+    with scene.refusal("RP004"):
+        scene.db.execute("insert into content (content_hash) values ('h')")
+    scene.me.finish(batch)
+    scene.db.execute("insert into content (content_hash) values ('h')")
+    scene.all_is_well()
+
+
+def a_name_stays_retired_while_its_deletion_is_owed(scene: Scene) -> None:
+    batch = scene.released("a", content="h", own_key=False)
+    scene.me.finish(batch, None)
+    with scene.refusal("RP004"):
+        scene.db.execute("insert into content (content_hash) values ('h')")
+    scene.all_is_well()
+
+
+def an_object_that_another_content_names_stays(scene: Scene) -> None:
+    scene.due("a", content="h")
+    scene.live("b", content="key of h", own_key=False)
+    assert scene.me.drop(scene.me.claim()) == []
+
+
+def a_retired_name_is_free_when_the_queue_is_done_with_it(scene: Scene) -> None:
+    batch = scene.released("a", content="h", own_key=False)
+    scene.me.finish(batch, None)
+    lease, _ = scene.lease()
+    scene.settle(lease)
+    scene.db.execute("insert into content (content_hash) values ('h')")
+    scene.all_is_well()
+
+
+def a_late_deletion_hits_no_new_object(scene: Scene) -> None:
+    first = scene.stored("a")
+    batch = scene.over("a")
+    scene.me.finish(batch, None)
+    second = scene.stored("b")
+    assert first != second
+    scene.all_is_well()
+
+
+MUTANTS = [
+    mutant(
+        "objects are called by their hash",
+        a_late_deletion_hits_no_new_object,
+        "doors/fresh_key",
+        "replace(gen_random_uuid()::text, '-', '')",
+        "repeat('0', 32)",
+    ),
+    mutant(
+        "names are not retired",
+        a_name_that_may_come_back_is_retired_until_its_object_is_gone,
+        "expiry/release_objects",
+        RETIRED,
+        " where false",
+    ),
+    mutant(
+        "a bare hash counts as a name of our own",
+        a_name_that_may_come_back_is_retired_until_its_object_is_gone,
+        "expiry/reusable_names",
+        "where not (starts_with",
+        "where false and not (starts_with",
+    ),
+    mutant(
+        "the guard of retired names is blind",
+        a_name_that_may_come_back_is_retired_until_its_object_is_gone,
+        "guards/refuse_retired_key",
+        "if exists (select",
+        "if false and exists (select",
+    ),
+    mutant(
+        "what another content names is deleted",
+        an_object_that_another_content_names_stays,
+        "expiry/release_objects",
+        "v_kept := reaper.named_by_others(v_places, v_names);",
+        "v_kept := '{}';",
+    ),
+    mutant(
+        "names stay retired for ever",
+        a_name_that_may_come_back_is_retired_until_its_object_is_gone,
+        "expiry/finish_batch",
+        "perform reaper.free_names(v_batch.object_keys);",
+    ),
+    mutant(
+        "names are freed while their deletion is owed",
+        a_name_stays_retired_while_its_deletion_is_owed,
+        "cleanup/free_names",
+        " and k.object_key <> all (v_owed)",
+    ),
+    mutant(
+        "the queue frees no name",
+        a_retired_name_is_free_when_the_queue_is_done_with_it,
+        "cleanup/forget_gone",
+        "perform reaper.free_names(v_keys);",
+    ),
+]

@@ -1,0 +1,55 @@
+"""Deletions that wait for a standby, so that a failover brings nothing back whose object is gone."""
+
+from tests.reliability.mutants.mutant import mutant
+from tests.reliability.mutants.scene import Scene
+
+
+def nothing_is_deleted_under_a_token_that_is_gone(scene: Scene) -> None:
+    batch = scene.released("a")
+    scene.me.finish(batch)
+    with scene.refusal("RP001"):
+        scene.me.call("await_standby", batch)
+
+
+def nothing_is_deleted_before_the_standby_has_the_release(scene: Scene) -> None:
+    batch = scene.released("a")
+    scene.db.execute("update reaper.settings set wait_for_standby = 'second'")
+    assert scene.me.call("await_standby", batch)[0].await_standby is not None
+
+
+def nothing_is_deleted_while_no_standby_is_connected(scene: Scene) -> None:
+    batch = scene.released("a")
+    scene.db.execute("update reaper.settings set wait_for_standby = '*'")
+    assert scene.me.call("await_standby", batch)[0].await_standby is not None
+
+
+MUTANTS = [
+    mutant(
+        "the token is not looked for before a deletion",
+        nothing_is_deleted_under_a_token_that_is_gone,
+        "standby/await_standby",
+        "if not exists (select from reaper.batches",
+        "if false and not exists (select from reaper.batches",
+    ),
+    mutant(
+        "standbys are not waited for",
+        nothing_is_deleted_before_the_standby_has_the_release,
+        "standby/await_standby",
+        "if not reaper.standby_has(v_lsn) then",
+        "if false then",
+    ),
+    mutant(
+        "a standby that is away counts as one that has all",
+        nothing_is_deleted_before_the_standby_has_the_release,
+        "standby/standby_has",
+        "and not exists (select from reaper.standbys()",
+        "and false and not exists (select from reaper.standbys()",
+    ),
+    mutant(
+        "no standby counts as all of them",
+        nothing_is_deleted_while_no_standby_is_connected,
+        "standby/standby_has",
+        "from reaper.standbys() as b), false)",
+        "from reaper.standbys() as b), true)",
+    ),
+]

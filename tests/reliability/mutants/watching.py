@@ -1,0 +1,196 @@
+"""The watchdog takes from the dead and leaves the living alone."""
+
+from tests.reliability.mutants.mutant import Edit, Mutant, mutant
+from tests.reliability.mutants.scene import Scene
+
+
+def a_zombie_settles_nothing(scene: Scene) -> None:
+    scene.due("a")
+    batch = scene.me.claim()
+    scene.clock.advance("3 hours")
+    scene.me.call("reset_stuck")
+    with scene.refusal("RP001"):
+        scene.me.drop(batch)
+    assert (scene.codes(), scene.marked()) == (["a"], [])
+
+
+def who_was_replaced_settles_nothing(scene: Scene) -> None:
+    scene.me.heartbeat()
+    batch = scene.released("a")
+    scene.clock.advance("2 minutes")
+    scene.me.call("reset_stuck")
+    assert scene.me.adopt() is not None
+    with scene.refusal("RP001"):
+        scene.me.finish(batch)
+
+
+def what_was_released_is_never_given_back(scene: Scene) -> None:
+    scene.me.heartbeat()
+    scene.released("a")
+    scene.clock.advance("3 hours")
+    scene.me.call("reset_stuck")
+    assert scene.adopted() == ["key of of a"]
+    scene.all_is_well()
+
+
+def who_lives_keeps_its_claim(scene: Scene) -> None:
+    scene.due("a")
+    scene.me.heartbeat()
+    batch = scene.me.claim()
+    scene.clock.advance("30 seconds")
+    assert scene.me.call("reset_stuck")[0].batches_reset == 0
+    scene.me.drop(batch)
+
+
+def who_lives_keeps_what_it_released(scene: Scene) -> None:
+    scene.me.heartbeat()
+    batch = scene.released("a")
+    scene.clock.advance("30 seconds")
+    scene.me.call("reset_stuck")
+    assert scene.me.adopt() is None
+    scene.me.finish(batch)
+
+
+def who_never_had_a_heartbeat_loses_its_claim_in_time(scene: Scene) -> None:
+    scene.due("a")
+    scene.me.claim()
+    scene.clock.advance("3 hours")
+    assert scene.me.call("reset_stuck")[0].rows_reset == 1
+    scene.all_is_well()
+
+
+def who_falls_silent_loses_its_claim(scene: Scene) -> None:
+    scene.due("a")
+    scene.me.heartbeat()
+    scene.me.claim()
+    scene.clock.advance("2 minutes")
+    assert scene.me.call("reset_stuck")[0].rows_reset == 1
+    assert scene.marked() == []
+
+
+def a_mark_without_a_batch_is_taken_off(scene: Scene) -> None:
+    scene.due("a")
+    scene.db.execute("update pastes set deletion_status = 'DELETION_IN_PROGRESS'")
+    scene.clock.advance("3 hours")
+    scene.me.call("reset_stuck")
+    assert scene.marked() == []
+
+
+def a_mark_that_belongs_to_a_batch_stays(scene: Scene) -> None:
+    scene.due("a")
+    scene.me.claim()
+    scene.clock.advance("3 hours")
+    scene.me.call("reset_strays")
+    assert scene.marked() == ["a"]
+
+
+def what_is_only_claimed_is_not_adopted(scene: Scene) -> None:
+    scene.due("a")
+    scene.me.claim()
+    scene.db.execute("update reaper.batches set worker = null")
+    assert scene.me.adopt() is None
+
+
+def what_a_worker_knows_of_is_not_taken_from_it(scene: Scene) -> None:
+    scene.due("a")
+    batch = scene.me.claim()
+    assert scene.me.call("leave_unknown", "me", [batch])[0].leave_unknown == 0
+    scene.me.drop(batch)
+
+
+MUTANTS = [
+    mutant(
+        "a token that is gone is taken",
+        a_zombie_settles_nothing,
+        "guards/hold_batch",
+        "if not found or v_batch.state",
+        "if v_batch.state",
+    ),
+    Mutant(
+        "released batches are given back",
+        what_was_released_is_never_given_back,
+        (
+            Edit(
+                "watchdog/reset_stuck",
+                "where b.state = 'CLAIMED'\n           and (b.worker is null",
+                "where (b.worker is null",
+            ),
+            Edit("watchdog/give_back", "'{CLAIMED}'", "'{CLAIMED,RELEASED}'"),
+        ),
+    ),
+    mutant(
+        "claims are taken from the living",
+        who_lives_keeps_its_claim,
+        "watchdog/reset_stuck",
+        "or reaper.is_silent(b.worker, v_now))\n         order by",
+        "or true)\n         order by",
+    ),
+    mutant(
+        "released batches are taken from the living",
+        who_lives_keeps_what_it_released,
+        "watchdog/reset_stuck",
+        "and (reaper.is_silent(b.worker, v_now)\n                or (b.held",
+        "and (true\n                or (b.held",
+    ),
+    mutant(
+        "silence begins at once",
+        who_lives_keeps_its_claim,
+        "watchdog/is_silent",
+        "p_now - s.worker_silence",
+        "p_now",
+    ),
+    mutant(
+        "silence never begins",
+        who_falls_silent_loses_its_claim,
+        "watchdog/reset_stuck",
+        "or reaper.is_silent(b.worker, v_now))\n         order by",
+        ")\n         order by",
+    ),
+    mutant(
+        "a claim has no age",
+        who_never_had_a_heartbeat_loses_its_claim_in_time,
+        "watchdog/reset_stuck",
+        "or b.claimed_at <= v_now - p_older_than\n",
+        "\n",
+    ),
+    mutant(
+        "strays are not looked for",
+        a_mark_without_a_batch_is_taken_off,
+        "watchdog/reset_stuck",
+        "rows_reset := rows_reset + reaper.reset_strays(p_older_than);",
+    ),
+    mutant(
+        "every old mark counts as a stray",
+        a_mark_that_belongs_to_a_batch_stays,
+        "watchdog/reset_strays",
+        "from reaper.batches b where b.state = 'CLAIMED'",
+        "from reaper.batches b where false",
+    ),
+    mutant(
+        "a token is kept at adoption",
+        who_was_replaced_settles_nothing,
+        "watchdog/adopt_batch",
+        "set batch_id = gen_random_uuid(), worker",
+        "set worker",
+    ),
+    mutant(
+        "claims are adopted",
+        what_is_only_claimed_is_not_adopted,
+        "watchdog/adopt_batch",
+        "b.state = 'RELEASED' and b.worker is null",
+        "b.worker is null",
+    ),
+    mutant(
+        "what somebody holds is adopted",
+        who_lives_keeps_what_it_released,
+        "watchdog/adopt_batch",
+        "b.state = 'RELEASED' and b.worker is null",
+        "b.state = 'RELEASED'",
+    ),
+    mutant(
+        "a worker loses what it knows of",
+        what_a_worker_knows_of_is_not_taken_from_it,
+        "watchdog/leave_unknown",
+        " and b.batch_id <> all (coalesce(p_known, '{}'))",
+    ),
+]

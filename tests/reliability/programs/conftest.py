@@ -1,0 +1,18 @@
+from collections.abc import Callable
+
+import pytest
+
+pytest.register_assert_rewrite(
+    *(f"tests.reliability.programs.{each}" for each in ("world", "writing", "reading", "working", "owing"))
+)
+
+from tests.paste_fixtures import Connection  # noqa: E402
+from tests.reliability.programs.world import World  # noqa: E402
+
+
+@pytest.fixture
+def world(db: Connection, connect: Callable[..., Connection]) -> World:
+    """A database for many programs."""
+    world = World(db, connect(autocommit=False))
+    world.prepare()
+    return world

@@ -1,0 +1,151 @@
+"""Arithmetic, tables, plots and files, from results that were made up."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from reaper.dev.bench import entries, page, plan, plots, targets
+from reaper.dev.bench.canvas import scale_top
+from reaper.dev.bench.foreground import Kind, Phase, Visit
+from reaper.dev.bench.growth import Growth
+from reaper.dev.bench.output import publish
+from reaper.dev.bench.results import Results, as_json
+from reaper.dev.bench.rounds import Rounds
+from reaper.dev.bench.statistics import paired_ratio, percentile, spread
+from reaper.errors import ConfigError
+from tests.system.bench.conftest import made_up
+
+
+def test_a_ratio_is_that_of_the_rounds_not_of_the_sums():
+    assert paired_ratio([1, 10, 30], [2, 20, 10]) == 0.5
+    assert math.isnan(paired_ratio([], [1.0]))
+
+
+def test_percentiles_are_values_that_occurred():
+    values = [float(n) for n in range(1, 101)]
+    assert (percentile(values, 0.5), percentile(values, 0.99), percentile([7.0], 0.99)) == (50, 99, 7)
+    assert math.isnan(percentile([], 0.5))
+
+
+def test_spread_is_relative():
+    assert spread([90, 100, 110]) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("largest", "top"), [(46_000, 50_000), (7.2, 8), (0.34, 0.4), (1, 1), (0, 1), (120, 150)]
+)
+def test_an_axis_ends_at_a_round_number(largest: float, top: float):
+    assert scale_top(largest) == pytest.approx(top)
+
+
+def test_targets_compare_within_one_run(results: Results):
+    judged = {target.figure: target for target in targets.judge(results)}
+    two = judged["reaper, database path, 2 workers ÷ floor, random order"]
+    assert (two.measured, two.goal, two.met) == (0.75, 0.6, True)
+    assert judged["reaper, database path ÷ floor, cohort order"].measured == 0.5
+    assert judged["reaper, everything, 2 workers ÷ floor, with Valkey and S3"].met is False
+    assert judged["reaper, database path, 2 workers ÷ row by row, random order"].measured == 15
+    assert judged["cost per row, 1,000 due rows ÷ 56"].measured == 1.25
+    assert judged["claim p99, snapshot pinned ÷ not"].measured == 1
+    assert judged["foreground p99, b ÷ idle"].measured == 1.25
+
+
+def test_what_was_not_measured_is_neither_reached_nor_missed(results: Results):
+    call = next(t for t in targets.judge(results) if t.figure.startswith("call reaper.drain()"))
+    assert call.met is None
+    assert call.as_json()["measured"] is None
+
+
+def test_the_json_document_says_everything_once_more(results: Results):
+    document = json.loads(as_json(results, [t.as_json() for t in targets.judge(results)]))
+    assert document["schema"] == 2
+    assert set(document) == {
+        *("schema", "plan", "version", "began", "seconds", "machine", "others_share", "settings", "targets"),
+        *("runs", "growth", "pinned", "foreground", "problems"),
+    }
+    run = document["runs"][0]
+    assert (run["contestant"], run["rows_per_second"], run["hot_share"]) == ("floor", 40_000, 0.95)
+    assert (run["server_cpu_us_per_row"], run["wal_bytes_per_row"], run["index_inserts_per_row"]) == (
+        30,
+        1500,
+        0.2,
+    )
+    assert {t["met"] for t in document["targets"]} <= {True, False, None}
+
+
+def test_what_the_judge_found_is_told(results: Results):
+    wrong = made_up(results.workloads()[0], entries.CALL, 1, 1.0, ("3 rows are still due",))
+    assert replace(results, runs=(*results.runs, wrong)).problems == [
+        "call reaper.drain() on random order: 3 rows are still due"
+    ]
+
+
+def test_a_busy_machine_is_told(results: Results):
+    assert results.warnings == []
+    grown = results.growth
+    parts = [grown.sizes, grown.in_cohorts, grown.floors, (grown.free,), (grown.pinned,)]
+    sizes, in_cohorts, floors, (free,), (pinned,) = (tuple(map(all_busy, part)) for part in parts)
+    growth = Growth(sizes, in_cohorts, floors, free, pinned)
+    busy = replace(results, runs=all_busy(Rounds(results.runs)).runs, growth=growth)
+    assert "40%" in busy.warnings[0]
+    assert 0 < replace(results, growth=growth).others < busy.others
+
+
+def test_a_pace_that_was_not_kept_is_told(results: Results):
+    slow = Phase(Kind.STEADY, (Visit((0.001,), 1500.0),))
+    assert replace(results, foreground=(*results.foreground[:2], slow)).warnings == [
+        "draining at 2,000 rows/s: only 1,500 went, and disturbed less."
+    ]
+
+
+def all_busy(rounds: Rounds) -> Rounds:
+    return Rounds(tuple(replace(run, cost=replace(run.cost, others=0.4)) for run in rounds.runs))
+
+
+@pytest.mark.parametrize("draw", [plots.throughput, plots.growth, plots.foreground])
+def test_plots_are_well_formed_and_stay_on_their_sheet(results: Results, draw):
+    sheet = ElementTree.fromstring(draw(results))
+    width, height = float(sheet.get("width")), float(sheet.get("height"))
+    shapes = [e for e in sheet.iter() if e.get("x") is not None]
+    assert shapes
+    assert all(0 <= float(e.get("x")) <= width and 0 <= float(e.get("y")) <= height for e in shapes)
+
+
+def test_a_run_leaves_tables_json_plots_and_a_page(results: Results, tmp_path: Path):
+    console = Console(record=True, width=160)
+    onto = tmp_path / "performance.md"
+    onto.write_text(f"before\n\n{page.BEGIN}\nold\n{page.END}\n\nafter\n")
+    publish(results, console, tmp_path / "out", onto)
+    text = console.export_text()
+    assert "reaper, database path, 2 workers" in text
+    assert "reached" in text
+    assert {f.name for f in (tmp_path / "out").iterdir()} == {
+        *("results.json", "throughput.svg", "growth.svg", "foreground.svg"),
+    }
+    shown = onto.read_text()
+    assert shown.startswith("before")
+    assert shown.endswith("after\n")
+    assert "old" not in shown
+    assert "| floor |" in shown
+    assert (tmp_path / "performance" / "throughput.svg").exists()
+
+
+def test_a_page_without_a_place_for_figures_is_left_alone(tmp_path: Path):
+    onto = tmp_path / "page.md"
+    onto.write_text("nothing here")
+    with pytest.raises(ConfigError, match="no place for figures"):
+        page.insert(onto, "figures")
+    assert onto.read_text() == "nothing here"
+
+
+def test_every_plan_meets_everybody_three_times_at_least():
+    for quickly, biggest in ((True, False), (False, False), (False, True)):
+        chosen = plan.choose(quickly, biggest, None, 1)
+        assert all(match.rounds >= 3 for match in chosen.matches)
+        assert all(entries.FLOOR in match.entries for match in chosen.matches)
+        assert chosen.steps > 0
