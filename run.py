@@ -33,7 +33,7 @@ TOO_OLD = (
 SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 # Later words replace these. Named here, the plugin is known before pytest takes the page for a place with
 # tests in it.
-ORDEALS = ["-p", "tests.ordeals", "-m", "ordeal", "--minutes", "30", "-q"]
+ORDEALS = ["-p", "tests.support.ordeals", "-m", "ordeal", "--minutes", "30", "-q"]
 OFFLINE = """
 run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index,
 set PIP_INDEX_URL to one that this machine can reach. The next run starts the set-up again."""

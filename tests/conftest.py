@@ -18,10 +18,10 @@ from pytest_postgresql.executors import NoopExecutor
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
-from tests import service_descriptions  # noqa: F401  read once
-from tests.databases import cloned
+from tests.support import botocore_models  # noqa: F401  read once
+from tests.support.cloned_databases import cloned
 
-pytest_plugins = ["tests.paste_fixtures", "tests.door_fixtures", "tests.ordeals"]
+pytest_plugins = ["tests.support.paste_fixtures", "tests.support.writer_fixtures", "tests.support.ordeals"]
 
 
 numbers = itertools.count(1)

@@ -1,6 +1,6 @@
 """S3 stores and Redis servers for the adapters; each test gets a bucket of its own."""
 
-from tests.adapters.redis_fixtures import (  # noqa: F401
+from tests.support.redis_fixtures import (  # noqa: F401
     clock,
     link,
     open_link,
@@ -9,7 +9,7 @@ from tests.adapters.redis_fixtures import (  # noqa: F401
     valkey,
     words,
 )
-from tests.adapters.s3_fixtures import (  # noqa: F401
+from tests.support.s3_fixtures import (  # noqa: F401
     bucket,
     client,
     clients,

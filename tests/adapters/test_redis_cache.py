@@ -9,7 +9,7 @@ from reaper.cache.none import NoCache
 from reaper.cache.redis.cache import RedisCache
 from reaper.dev.embedded import Valkey
 from reaper.errors import ConfigError, Unreachable
-from tests.adapters.valkeys import TunedValkey, cluster_of_one, joined, move_slot, sentinel_for, stopped
+from tests.support.valkey_servers import TunedValkey, cluster_of_one, joined, move_slot, sentinel_for, stopped
 
 SHORT = {"timeout": 0.2, "connect_timeout": 0.2}
 

@@ -7,7 +7,7 @@ import pytest
 
 from reaper.cache.none import NoLock
 from reaper.cache.redis.cache import RedisCache, RedisClaimLock
-from tests.adapters.valkeys import cluster_of_one, until
+from tests.support.valkey_servers import cluster_of_one, until
 
 LONG = timedelta(minutes=1)
 NAME = "reaper:claim:db"

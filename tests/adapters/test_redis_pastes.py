@@ -14,7 +14,7 @@ from reaper.cache.redis.paste_cache import LONGEST_LIFE, OLDEST_TICKET, RedisPas
 from reaper.dev.embedded import Valkey
 from reaper.errors import ConfigError
 from reaper.model import CacheRead
-from tests.adapters.valkeys import cluster_of_one, stopped, until
+from tests.support.valkey_servers import cluster_of_one, stopped, until
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

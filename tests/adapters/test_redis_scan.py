@@ -4,7 +4,7 @@ import pytest
 
 from reaper.cache.redis.cache import RedisCache
 from reaper.errors import Unreachable
-from tests.adapters.valkeys import cluster_of_one, joined, move_slot
+from tests.support.valkey_servers import cluster_of_one, joined, move_slot
 
 CODES = {f"code {number}" for number in range(2500)}
 

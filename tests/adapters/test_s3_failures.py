@@ -9,8 +9,7 @@ from reaper.errors import ConfigError, Unreachable
 from reaper.model import Failed
 from reaper.storage.s3.batch_delete import SPLITS
 from reaper.storage.s3.store import S3Options
-from tests.adapters.s3_fixtures import log_in
-from tests.reliability.faults.scripted_s3 import (
+from tests.support.s3_double.server import (
     Reply,
     ScriptedS3,
     all_deleted,
@@ -20,6 +19,7 @@ from tests.reliability.faults.scripted_s3 import (
     refused,
     result,
 )
+from tests.support.s3_fixtures import log_in
 
 KEYS = [f"{n:04d}" for n in range(2500)]
 ONCE = S3Options(attempts=1)

@@ -8,8 +8,8 @@ import pytest
 
 from reaper.storage.request_gate import AdmissionGate
 from reaper.storage.s3.store import S3Options
-from tests.adapters.s3_fixtures import log_in
-from tests.reliability.faults.scripted_s3 import Reply, ScriptedS3, error, in_turn
+from tests.support.s3_double.server import Reply, ScriptedS3, error, in_turn
+from tests.support.s3_fixtures import log_in
 
 MIB = 1 << 20
 VERSIONED = Reply(200, "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")

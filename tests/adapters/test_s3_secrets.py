@@ -8,8 +8,8 @@ import pytest
 from reaper.errors import ReaperError
 from reaper.storage.s3.store import S3Options
 from reaper.telemetry.logging import configure_logging
-from tests.adapters.s3_fixtures import log_in
-from tests.reliability.faults.scripted_s3 import Reply, ScriptedS3, error, in_turn
+from tests.support.s3_double.server import Reply, ScriptedS3, error, in_turn
+from tests.support.s3_fixtures import log_in
 
 CANARIES = ("canary-secret", "canary-token", "canary-password")
 

@@ -10,8 +10,8 @@ from urllib3 import HTTPResponse
 
 from reaper.errors import ConfigError, ReaperError, Unreachable
 from reaper.storage.s3.store import S3Options
-from tests.adapters.s3_fixtures import log_in
-from tests.reliability.faults.scripted_s3 import LOST, Forecast, Reply, ScriptedS3, Weather, error, in_turn
+from tests.support.s3_double.server import LOST, Forecast, Reply, ScriptedS3, Weather, error, in_turn
+from tests.support.s3_fixtures import log_in
 
 MIB = 1 << 20
 ONCE = S3Options(attempts=1, multipart_threshold=5 * MIB, part_size=5 * MIB)

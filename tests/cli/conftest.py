@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from reaper.cli import main
 from reaper.dev.embedded import Moto, Valkey
-from tests.paste_fixtures import Connection
+from tests.support.paste_fixtures import Connection
 
 _numbers = itertools.count(1)
 AWS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}

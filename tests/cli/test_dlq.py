@@ -8,8 +8,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.cli.conftest import Run
-from tests.paste_fixtures import Connection, Worker, column, record, value
-from tests.sql.owed import bury, lease, name, orphans, settle
+from tests.support.owed_deletions import bury, lease, name, orphans, settle
+from tests.support.paste_fixtures import Connection, Worker, column, record, value
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from psycopg.conninfo import make_conninfo
 
 from reaper.ops import doctor
 from tests.cli.conftest import Run
-from tests.paste_fixtures import Connection
+from tests.support.paste_fixtures import Connection
 
 
 def verdicts(run: Run, *arguments: str, **variables: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.conftest import Run
-from tests.paste_fixtures import Connection, Pastes, Worker, codes
+from tests.support.paste_fixtures import Connection, Pastes, Worker, codes
 
 
 @pytest.fixture

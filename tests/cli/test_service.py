@@ -8,7 +8,7 @@ from psycopg.conninfo import make_conninfo
 
 from reaper.services import ALL
 from tests.cli.conftest import Outcome, Run
-from tests.paste_fixtures import Clock, Connection, Pastes, column, record, value
+from tests.support.paste_fixtures import Clock, Connection, Pastes, column, record, value
 
 LOSE = "update procrastinate.procrastinate_jobs set worker_id = null, status = 'doing'"
 

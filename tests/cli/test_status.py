@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.cli.conftest import Run
-from tests.paste_fixtures import Clock, Connection, Pastes, Worker
+from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker
 
 
 def test_an_idle_system_is_ok_with_exit_code_0(bare_run: Run, dsn: str) -> None:

@@ -15,7 +15,7 @@ from reaper.db.connection import connect as open_connection
 from reaper.errors import ClaimLost
 from reaper.queries import Queries
 from tests.cli.conftest import Run
-from tests.paste_fixtures import Connection, Pastes, codes
+from tests.support.paste_fixtures import Connection, Pastes, codes
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from reaper.ops import verify
 from reaper.ops.reports import Expected
 from reaper.ops.verify import side_by_side
 from tests.cli.conftest import Run
-from tests.paste_fixtures import Clock, Connection, Pastes, Worker, contents, refs
+from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker, contents, refs
 
 ACCOUNT = "123456789012"
 

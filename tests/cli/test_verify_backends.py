@@ -9,7 +9,7 @@ import pytest
 from reaper.dev.embedded import Moto, Valkey
 from reaper.ops import verify
 from tests.cli.conftest import Outcome, Run
-from tests.paste_fixtures import Connection
+from tests.support.paste_fixtures import Connection
 
 Verify = Callable[..., Outcome]
 NOWHERE = "http://127.0.0.1:9"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.conftest import Run
-from tests.paste_fixtures import Clock, Connection, Pastes, Worker
+from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker
 
 Why = Callable[[str], list[tuple[str, str, str]]]
 

@@ -6,9 +6,9 @@ import pytest
 
 from reaper.errors import DatabaseError, WouldLoseInformation
 from reaper.migrate import migrate, plan
-from tests.migrate.application import FOREIGN_KEY, build, rows_of
-from tests.migrate.snapshot import catalogue
-from tests.migrate.workshop import admin, column
+from tests.support.migrate.catalogue_snapshot import catalogue
+from tests.support.migrate.existing_application import FOREIGN_KEY, build, rows_of
+from tests.support.migrate.release_folder import admin, column
 
 BY_CONTENT = "create index of_content on pastes (content_hash)"
 INDEXES = "select indexname from pg_indexes where schemaname = 'public' and tablename = %s order by 1"

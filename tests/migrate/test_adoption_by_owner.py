@@ -15,9 +15,9 @@ from reaper.dev.embedded import Postgres
 from reaper.errors import MigrationRefused
 from reaper.migrate import migrate
 from reaper.migrate.source import installed_source
-from tests.migrate.application import build
-from tests.migrate.snapshot import catalogue
-from tests.migrate.workshop import admin, one
+from tests.support.migrate.catalogue_snapshot import catalogue
+from tests.support.migrate.existing_application import build
+from tests.support.migrate.release_folder import admin, one
 
 
 class Login:

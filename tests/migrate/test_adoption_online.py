@@ -19,8 +19,8 @@ import pytest
 
 from reaper.migrate import migrate
 from reaper.migrate.source import installed_source
-from tests.migrate.application import FOREIGN_KEY, build
-from tests.migrate.workshop import admin, one
+from tests.support.migrate.existing_application import FOREIGN_KEY, build
+from tests.support.migrate.release_folder import admin, one
 
 WRITERS = 2
 # Modes that stop an INSERT, UPDATE or DELETE.

@@ -6,9 +6,9 @@ import pytest
 
 from reaper.errors import MigrationRefused
 from reaper.migrate import migrate, plan
-from tests.migrate.application import FOREIGN_KEY, build
-from tests.migrate.snapshot import catalogue
-from tests.migrate.workshop import admin, one
+from tests.support.migrate.catalogue_snapshot import catalogue
+from tests.support.migrate.existing_application import FOREIGN_KEY, build
+from tests.support.migrate.release_folder import admin, one
 
 CASCADE = FOREIGN_KEY.replace(";", " on delete cascade;")
 PARTITIONED = """

@@ -9,7 +9,7 @@ import pytest
 
 from reaper.errors import MigrationRefused, TableBusy, WouldLoseInformation
 from reaper.migrate import migrate
-from tests.migrate.workshop import Workshop, admin, column, one, tables
+from tests.support.migrate.release_folder import Workshop, admin, column, one, tables
 
 REFUSAL = """
 do $$ begin

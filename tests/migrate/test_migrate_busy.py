@@ -12,7 +12,7 @@ import pytest
 from reaper.errors import LockLost, TableBusy
 from reaper.migrate import migrate
 from reaper.migrate.lock import LOCK_CLASS, LOCK_ID
-from tests.migrate.workshop import Workshop, admin, tables, wait_until
+from tests.support.migrate.release_folder import Workshop, admin, tables, wait_until
 
 HOLDER = "select pid from pg_locks where locktype = 'advisory' and classid = %s and objid = %s"
 

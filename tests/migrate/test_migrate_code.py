@@ -8,7 +8,7 @@ import pytest
 
 from reaper.errors import MigrationError, MigrationRefused
 from reaper.migrate import migrate
-from tests.migrate.workshop import Workshop, admin, column, one
+from tests.support.migrate.release_folder import Workshop, admin, column, one
 
 SIGNATURES = (
     "select oid::regprocedure::text from pg_proc where pronamespace = 'reaper'::regnamespace order by 1"

@@ -10,8 +10,8 @@ import pytest
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate, plan, render_sql
-from tests.migrate.snapshot import catalogue
-from tests.migrate.workshop import Workshop, admin, one
+from tests.support.migrate.catalogue_snapshot import catalogue
+from tests.support.migrate.release_folder import Workshop, admin, one
 
 SCHEMAS = ("public", "reaper", "procrastinate")
 

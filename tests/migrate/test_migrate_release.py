@@ -10,8 +10,8 @@ import pytest
 from reaper.errors import MigrationRefused, WouldLoseInformation
 from reaper.migrate import check_schema, files, migrate
 from reaper.migrate.source import installed_source
-from tests.migrate.snapshot import catalogue
-from tests.migrate.workshop import admin, column, one
+from tests.support.migrate.catalogue_snapshot import catalogue
+from tests.support.migrate.release_folder import admin, column, one
 
 JOBS = "select count(*) from procrastinate.procrastinate_jobs"
 

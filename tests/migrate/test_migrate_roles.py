@@ -14,7 +14,7 @@ from reaper.migrate import migrate, plan, render_sql
 from reaper.migrate.roles import ROLES
 from reaper.migrate.session import session
 from reaper.migrate.source import installed_source
-from tests.migrate.workshop import Workshop, admin, column, one
+from tests.support.migrate.release_folder import Workshop, admin, column, one
 
 PASSWORD = "p@ss/w:o%rd?#'x"
 

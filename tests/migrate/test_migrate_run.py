@@ -20,7 +20,7 @@ from yoyo.connections import get_backend
 from reaper.dev.embedded import Postgres
 from reaper.errors import BadMigration, MigrationRefused, SchemaTooOld
 from reaper.migrate import check_schema, migrate, schema_version
-from tests.migrate.workshop import Workshop, admin, column, one, tables, wait_until
+from tests.support.migrate.release_folder import Workshop, admin, column, one, tables, wait_until
 
 MIGRATE = """
 import sys

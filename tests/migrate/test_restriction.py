@@ -7,8 +7,8 @@ import pytest
 
 from reaper.errors import DatabaseError
 from reaper.migrate import migrate
-from tests.migrate.application import FOREIGN_KEY, build
-from tests.migrate.workshop import admin
+from tests.support.migrate.existing_application import FOREIGN_KEY, build
+from tests.support.migrate.release_folder import admin
 
 BEFORE = "0023.wait-for-standby"
 LINKS = """

@@ -12,10 +12,10 @@ from reaper.dev.embedded import Moto, Valkey
 from reaper.services.base import Service, Tick, Tools
 from reaper.worker.runner import Crew
 from tests.services.drain.conftest import numbers, populate  # noqa: F401
-from tests.services.drain.world import ACCOUNT
-from tests.services.pair import Pair
-from tests.services.world import Works
-from tests.store.wire import Wire, tcp
+from tests.support.tcp_wire import Wire, tcp
+from tests.support.two_backends import Pair
+from tests.support.worker_world import Works
+from tests.support.world import ACCOUNT
 
 
 @pytest.fixture(scope="session")

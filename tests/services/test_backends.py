@@ -8,9 +8,9 @@ from structlog.testing import capture_logs
 from reaper.errors import ConfigError, Unreachable
 from reaper.worker.runner import Crew
 from tests.services.conftest import result
-from tests.services.pair import Pair
 from tests.services.test_workers import started
-from tests.services.world import terminate
+from tests.support.two_backends import Pair
+from tests.support.worker_world import terminate
 
 OPEN_IT = 5
 

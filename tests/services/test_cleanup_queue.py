@@ -8,8 +8,8 @@ from moto.s3.models import s3_backends
 
 from reaper.worker.runner import Crew
 from tests.services.conftest import result
-from tests.services.drain.world import ACCOUNT
-from tests.services.world import Works
+from tests.support.worker_world import Works
+from tests.support.world import ACCOUNT
 
 CONTENT = """
 insert into content (content_hash, object_key, ref_count, size_bytes)

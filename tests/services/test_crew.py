@@ -15,7 +15,7 @@ from reaper.services import ALL
 from reaper.services.base import Tick, Tools
 from reaper.worker.runner import Crew
 from tests.services.conftest import planned, result, service
-from tests.services.world import Works, wait_until
+from tests.support.worker_world import Works, wait_until
 
 Populate = Callable[..., None]
 LOCK = "pg_try_advisory_lock(1919246704, reaper.service_lock(%s))"

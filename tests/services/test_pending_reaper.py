@@ -8,8 +8,8 @@ from moto.s3.models import s3_backends
 
 from reaper.worker.runner import Crew
 from tests.services.conftest import result
-from tests.services.drain.world import ACCOUNT, ended
-from tests.services.pair import Pair
+from tests.support.two_backends import Pair
+from tests.support.world import ACCOUNT, ended
 
 DATA = b"0123456789"
 INTENTS = "select backend, attempts, last_error from reaper.put_intents order by backend"

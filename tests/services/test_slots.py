@@ -11,7 +11,7 @@ from reaper.errors import ReaperError
 from reaper.services.base import Tick, Tools
 from reaper.worker.runner import Crew
 from tests.services.conftest import planned, result, service
-from tests.services.world import Works
+from tests.support.worker_world import Works
 
 Populate = Callable[..., None]
 

@@ -8,9 +8,9 @@ from psycopg import sql
 
 from reaper.dev.embedded import Postgres
 from reaper.worker import tasks
-from tests.services.samples import MARKS, ONCE
 from tests.services.test_workers import started
-from tests.services.world import Works, terminate, wait_until
+from tests.support.sample_services import MARKS, ONCE
+from tests.support.worker_world import Works, terminate, wait_until
 
 DEFER = "select reaper.defer_job('reaper.service', 'service:once', '{\"name\": \"once\"}')"
 DEAD = "insert into procrastinate_workers (last_heartbeat) values (now() - interval '1 hour')"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from reaper.worker.runner import Crew
 from tests.services.conftest import result
-from tests.services.world import Works
+from tests.support.worker_world import Works
 
 AS_IF_OLD = """
 update content c

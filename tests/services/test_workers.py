@@ -11,8 +11,8 @@ from psycopg.conninfo import make_conninfo
 
 from reaper.worker.runner import Options
 from tests.services.drain.test_outages import free_port
-from tests.services.samples import ALONE, CHAIN, INSIDE, LINKS, MARKS, ONCE
-from tests.services.world import Works, terminate, wait_until
+from tests.support.sample_services import ALONE, CHAIN, INSIDE, LINKS, MARKS, ONCE
+from tests.support.worker_world import Works, terminate, wait_until
 
 Populate = Callable[..., None]
 PLANNED = "exists (select from reaper.services where name = %s and next_run_at is not null)"

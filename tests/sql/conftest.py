@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.paste_fixtures import Connection, value
+from tests.support.paste_fixtures import Connection, value
 
 PATIENCE = 30.0
 BLOCKED = """

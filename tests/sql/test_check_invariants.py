@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import findings, owe
+from tests.support.paste_fixtures import findings, owe
 
 pytestmark = pytest.mark.broken_on_purpose
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.paste_fixtures import record, refused, value
+from tests.support.paste_fixtures import record, refused, value
 
 CIRCUIT = "select * from reaper.circuits where backend = 'b2'"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import batch_codes, codes, marked, record, refused
+from tests.support.paste_fixtures import batch_codes, codes, marked, record, refused
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10001, None])

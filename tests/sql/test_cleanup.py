@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.paste_fixtures import column, record, refused, value
+from tests.support.paste_fixtures import column, record, refused, value
 
 
 def owed(me, paste, count=3, own_key=True) -> list[str]:

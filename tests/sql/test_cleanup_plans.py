@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.paste_fixtures import Connection, value
-from tests.sql.explained import flat, pages, scans, watched
-from tests.sql.owed import failures, lease, open_circuit, queue, settle
+from tests.support.owed_deletions import failures, lease, open_circuit, queue, settle
+from tests.support.paste_fixtures import Connection, value
+from tests.support.query_plans import flat, pages, scans, watched
 
 FEW, MANY = 1_000, 100_000
 QUEUES = {"cleanup_queue", "cleanup_dlq"}

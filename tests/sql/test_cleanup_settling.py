@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.paste_fixtures import column, record, refusals, refused, value
-from tests.sql.owed import bury, failures, lease, open_circuit, orphans, queue, settle
+from tests.support.owed_deletions import bury, failures, lease, open_circuit, orphans, queue, settle
+from tests.support.paste_fixtures import column, record, refusals, refused, value
 
 OUTAGE = "ConnectTimeout: no answer"
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from tests.paste_fixtures import value
-from tests.sql.owed import failures, lease, open_circuit, queue, register, settle, shares
+from tests.support.owed_deletions import failures, lease, open_circuit, queue, register, settle, shares
+from tests.support.paste_fixtures import value
 
 
 def test_a_backend_with_few_due_objects_is_not_behind_one_with_many(db, me):

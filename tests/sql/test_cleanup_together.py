@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 
-from tests.paste_fixtures import Connection, Worker, value
-from tests.sql.owed import failures, lease, orphans, queue, settle
+from tests.support.owed_deletions import failures, lease, orphans, queue, settle
+from tests.support.paste_fixtures import Connection, Worker, value
 
 # One statement, so one snapshot.
 DIFFERENCE = """

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.paste_fixtures import refused, value
+from tests.support.paste_fixtures import refused, value
 
 FAST = timedelta(minutes=1)
 

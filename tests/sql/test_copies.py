@@ -2,7 +2,7 @@
 
 import threading
 
-from tests.paste_fixtures import accounts, codes, column, contents, record, refused, value
+from tests.support.paste_fixtures import accounts, codes, column, contents, record, refused, value
 
 HASH = "ab" + "0" * 62
 OWN_KEY = f"ab/{HASH}/{'f' * 32}"

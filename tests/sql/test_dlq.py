@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from tests.paste_fixtures import column, record, refused, value
-from tests.sql.explained import pages, scans, watched
-from tests.sql.owed import bury, failures, lease, name, orphans, queue, settle
+from tests.support.owed_deletions import bury, failures, lease, name, orphans, queue, settle
+from tests.support.paste_fixtures import column, record, refused, value
+from tests.support.query_plans import pages, scans, watched
 
 GROUPS = "select backend, cause, objects, bytes, retired_names from reaper.count_dlq({})"
 

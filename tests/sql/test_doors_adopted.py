@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from reaper.migrate import migrate
-from tests.door_fixtures import Bytes, Writer, accounts, later, truth
-from tests.migrate import application
-from tests.paste_fixtures import Worker, column, findings, record, refs, refused, value
+from tests.support.migrate import existing_application
+from tests.support.paste_fixtures import Worker, column, findings, record, refs, refused, value
+from tests.support.writer_fixtures import Bytes, Writer, accounts, later, truth
 
 HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
@@ -21,7 +21,7 @@ def adopted(empty_db_dsn: str) -> Iterator[Callable[..., Writer]]:
     opened: list[psycopg.Connection[Any]] = []
 
     def build(*more: str) -> Writer:
-        application.build(empty_db_dsn, *more)
+        existing_application.build(empty_db_dsn, *more)
         migrate(empty_db_dsn)
         opened.append(psycopg.connect(empty_db_dsn, autocommit=True))
         return Writer(opened[0])

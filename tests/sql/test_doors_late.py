@@ -3,8 +3,8 @@
 import psycopg
 import pytest
 
-from tests.door_fixtures import Bytes, Owed, accounts, owed, truth
-from tests.paste_fixtures import refused, value
+from tests.support.paste_fixtures import refused, value
+from tests.support.writer_fixtures import Bytes, Owed, accounts, owed, truth
 
 
 def owe(writer, intent, content="h", size=10):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.paste_fixtures import Connection
-from tests.sql.explained import pages, scans, watched
+from tests.support.paste_fixtures import Connection
+from tests.support.query_plans import pages, scans, watched
 
 SMALL, LARGE = 1_000, 20_000
 

@@ -7,8 +7,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.door_fixtures import Bytes, Owed, accounts, intents, later, owed, truth
-from tests.paste_fixtures import codes, column, contents, record, refs, refused, value
+from tests.support.paste_fixtures import codes, column, contents, record, refs, refused, value
+from tests.support.writer_fixtures import Bytes, Owed, accounts, intents, later, owed, truth
 
 LEVELS = pytest.mark.parametrize(
     "level", [psycopg.IsolationLevel.REPEATABLE_READ, psycopg.IsolationLevel.SERIALIZABLE]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.door_fixtures import later
-from tests.paste_fixtures import Connection, codes, column, marked, record, refs, refused, value
+from tests.support.paste_fixtures import Connection, codes, column, marked, record, refs, refused, value
+from tests.support.writer_fixtures import later
 
 
 def add_copy(db: Connection, backend: str, content: str = "h") -> None:

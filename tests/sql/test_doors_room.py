@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.door_fixtures import Bytes, Writer, accounts, intents, owed, truth
-from tests.paste_fixtures import Connection, column, refused, value
+from tests.support.paste_fixtures import Connection, column, refused, value
+from tests.support.writer_fixtures import Bytes, Writer, accounts, intents, owed, truth
 
 WRITERS = 16
 BRIM = 10

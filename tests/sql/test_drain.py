@@ -4,7 +4,17 @@ import threading
 
 import pytest
 
-from tests.paste_fixtures import codes, column, contents, findings, marked, record, refs, refused, value
+from tests.support.paste_fixtures import (
+    codes,
+    column,
+    contents,
+    findings,
+    marked,
+    record,
+    refs,
+    refused,
+    value,
+)
 
 EVENT = "select wait_event from pg_stat_activity where pid = %s"
 

@@ -5,7 +5,17 @@ from uuid import uuid4
 
 import pytest
 
-from tests.paste_fixtures import batch_codes, codes, contents, marked, record, refs, refusals, refused, value
+from tests.support.paste_fixtures import (
+    batch_codes,
+    codes,
+    contents,
+    marked,
+    record,
+    refs,
+    refusals,
+    refused,
+    value,
+)
 
 
 @pytest.mark.parametrize("batch", [uuid4(), None])

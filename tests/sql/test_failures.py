@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.paste_fixtures import value
+from tests.support.paste_fixtures import value
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.paste_fixtures import column, record, refusals, refused, value
+from tests.support.paste_fixtures import column, record, refusals, refused, value
 
 
 @pytest.fixture

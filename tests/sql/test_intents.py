@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.door_fixtures import Bytes, Owed, Writer, accounts, owed
-from tests.paste_fixtures import Worker, codes, column, record, refs, refusals, refused, value
+from tests.support.paste_fixtures import Worker, codes, column, record, refs, refusals, refused, value
+from tests.support.writer_fixtures import Bytes, Owed, Writer, accounts, owed
 
 SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 

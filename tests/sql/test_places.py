@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.paste_fixtures import codes, column, contents, refs, value
+from tests.support.paste_fixtures import codes, column, contents, refs, value
 
 PLACE_OF_CONTENT = "select ctid::text from content where content_hash = %s"
 PLACE_OF_PASTE = "select ctid::text from pastes where short_code = %s"

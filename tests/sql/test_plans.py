@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.paste_fixtures import Connection, Worker, codes, record
-from tests.sql.explained import flat, pages, scans, watched
+from tests.support.paste_fixtures import Connection, Worker, codes, record
+from tests.support.query_plans import flat, pages, scans, watched
 
 SMALL = 10_000
 START = ("-infinity", "")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.paste_fixtures import codes, column, contents, marked, record, refs, refused, value
+from tests.support.paste_fixtures import codes, column, contents, marked, record, refs, refused, value
 
 COMMENTS = "create table comments (code text references pastes {}); insert into comments values ('p00002')"
 SWALLOW = """

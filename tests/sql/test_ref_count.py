@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import codes, contents, record, refs, value
+from tests.support.paste_fixtures import codes, contents, record, refs, value
 
 
 def drift(db):

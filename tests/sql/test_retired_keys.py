@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import column, contents, refused
+from tests.support.paste_fixtures import column, contents, refused
 
 
 def retired(db):

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from tests.paste_fixtures import Worker, codes, column, refused, value
+from tests.support.paste_fixtures import Worker, codes, column, refused, value
 
 RELATIONS = """
 select c.oid::regclass::text

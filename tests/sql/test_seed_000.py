@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from tests.paste_fixtures import batch_codes, codes, contents, marked, record, refs, refused, value
+from tests.support.paste_fixtures import batch_codes, codes, contents, marked, record, refs, refused, value
 
 
 def test_each_worker_processes_a_different_subset_of_the_expired_rows(db, paste, worker):

@@ -1,6 +1,6 @@
 """Seed 002, the cleanup flow: each batch handles the full deletion chain."""
 
-from tests.paste_fixtures import batch_codes, codes, column, contents, record, refs, value
+from tests.support.paste_fixtures import batch_codes, codes, column, contents, record, refs, value
 
 
 def test_one_query_fetches_a_whole_batch_of_expired_rows(db, paste, claim):

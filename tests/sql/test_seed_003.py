@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import batch_codes, codes, contents, marked, record, refs, refused, value
+from tests.support.paste_fixtures import batch_codes, codes, contents, marked, record, refs, refused, value
 
 MARK = "update pastes set deletion_status = 'DELETION_IN_PROGRESS', deletion_initiated_at = reaper.clock()"
 

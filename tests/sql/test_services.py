@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import column, record, refused, value
+from tests.support.paste_fixtures import column, record, refused, value
 
 
 @pytest.fixture

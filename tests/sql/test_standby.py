@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.paste_fixtures import refusals, refused, value
+from tests.support.paste_fixtures import refusals, refused, value
 
 WAIT = "update reaper.settings set wait_for_standby = '*'"
 

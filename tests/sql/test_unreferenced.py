@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import (
+from tests.support.paste_fixtures import (
     accounts,
     codes,
     column,
@@ -13,7 +13,7 @@ from tests.paste_fixtures import (
     refused,
     value,
 )
-from tests.sql.explained import flat, pages
+from tests.support.query_plans import flat, pages
 
 HASH = "c" * 64
 

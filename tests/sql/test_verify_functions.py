@@ -7,8 +7,19 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.paste_fixtures import Clock, Copies, Pastes, Worker, accounts, column, record, refs, refused, value
-from tests.sql.explained import flat, pages, scans, watched
+from tests.support.paste_fixtures import (
+    Clock,
+    Copies,
+    Pastes,
+    Worker,
+    accounts,
+    column,
+    record,
+    refs,
+    refused,
+    value,
+)
+from tests.support.query_plans import flat, pages, scans, watched
 
 Connection = psycopg.Connection[Any]
 

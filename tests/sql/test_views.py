@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import record, refused
+from tests.support.paste_fixtures import record, refused
 
 EMPTY_WHEN_IDLE = ["backlog", "stuck", "in_flight", "recent_runs", "dlq", "blocked_rows"]
 

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.paste_fixtures import codes, column, marked, record, refused, value
+from tests.support.paste_fixtures import codes, column, marked, record, refused, value
 
 MARK = "update pastes set deletion_status = 'DELETION_IN_PROGRESS', deletion_initiated_at = "
 

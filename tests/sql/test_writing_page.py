@@ -10,8 +10,8 @@ from psycopg.rows import dict_row
 
 from reaper.cache.redis.key_names import TOMBSTONES
 from reaper.errors import by_sqlstate
-from tests.door_fixtures import owed
-from tests.paste_fixtures import Connection, codes, refs, value
+from tests.support.paste_fixtures import Connection, codes, refs, value
+from tests.support.writer_fixtures import owed
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing.md"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import codes, marked, record, refs, refusals, refused, value
+from tests.support.paste_fixtures import codes, marked, record, refs, refusals, refused, value
 
 
 @pytest.fixture

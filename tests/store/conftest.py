@@ -8,8 +8,8 @@ from moto.s3.models import s3_backends
 from reaper.dev.embedded import Moto, Valkey
 from reaper.store.store import Store
 from tests.services.drain.conftest import moto, numbers, valkey  # noqa: F401
-from tests.services.drain.world import ACCOUNT
-from tests.store.shop import Shop, Watched
+from tests.support.store_world import Shop, Watched
+from tests.support.world import ACCOUNT
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from moto.s3.models import s3_backends
 from reaper.dev.embedded import Moto
 from reaper.errors import CircuitOpen, ContentLost, Unreachable
 from reaper.store.store import Store
-from tests.services.drain.world import ACCOUNT
-from tests.store.shop import DAY, Shop, Watched
-from tests.store.wire import Wire, tcp
+from tests.support.store_world import DAY, Shop, Watched
+from tests.support.tcp_wire import Wire, tcp
+from tests.support.world import ACCOUNT
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from reaper.dev.embedded import Valkey
 from reaper.model import Paste
 from reaper.store.store import Store
-from tests.adapters.valkeys import stopped
-from tests.store.shop import DAY, Shop, Watched
+from tests.support.store_world import DAY, Shop, Watched
+from tests.support.valkey_servers import stopped
 
 HOUR_MS = 3_600_000
 

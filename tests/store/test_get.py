@@ -7,7 +7,7 @@ import pytest
 from reaper.errors import ContentLost, Unreachable
 from reaper.model import Paste
 from reaper.store.store import Store
-from tests.store.shop import DAY, Shop, Watched
+from tests.support.store_world import DAY, Shop, Watched
 
 SECOND = timedelta(seconds=1)
 

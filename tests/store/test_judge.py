@@ -6,9 +6,9 @@ import pytest
 from moto.s3.models import s3_backends
 
 from reaper.store.store import Store
-from tests.judge import Log, complaints
-from tests.services.drain.world import ACCOUNT
-from tests.store.shop import DAY, Shop
+from tests.support.judge import Log, complaints
+from tests.support.store_world import DAY, Shop
+from tests.support.world import ACCOUNT
 
 Damage = Callable[[Shop], object]
 

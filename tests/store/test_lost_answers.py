@@ -8,8 +8,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from reaper.errors import IntentGone, Unreachable
 from reaper.queries import Queries
 from reaper.store.store import Store
-from tests.store.shop import DAY, Shop, Watched
-from tests.store.wire import Wire, unix
+from tests.support.store_world import DAY, Shop, Watched
+from tests.support.tcp_wire import Wire, unix
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from psycopg.conninfo import make_conninfo
 from reaper.app import open_store
 from reaper.errors import ConfigError, SchemaTooOld, Unreachable
 from reaper.store.store import Store
-from tests.services.drain.world import CACHE_KEY
-from tests.store.shop import DAY, Shop
+from tests.support.store_world import DAY, Shop
+from tests.support.world import CACHE_KEY
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import pytest
 from reaper.cache.redis.cache import RedisLink
 from reaper.cache.redis.paste_cache import RedisPastes
 from reaper.telemetry.events import Telemetry
-from tests.ordeals import Ordeal
-from tests.services.drain.world import CACHE_KEY
-from tests.store.crowd import Crowd
-from tests.store.shop import Shop
+from tests.support.ordeals import Ordeal
+from tests.support.paused_readers import Crowd
+from tests.support.store_world import Shop
+from tests.support.world import CACHE_KEY
 
 READS = 4000
 

@@ -10,7 +10,7 @@ import pytest
 from reaper.errors import BadArgument, CodeTaken, NoRoom
 from reaper.store import spool
 from reaper.store.store import Store
-from tests.store.shop import DAY, Shop, Watched
+from tests.support.store_world import DAY, Shop, Watched
 
 
 def test_what_was_put_can_be_got(shop: Shop, store: Store) -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import run
-from tests.ordeals import dealt
+from tests.support.ordeals import dealt
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,7 +4,7 @@ import pytest
 
 from reaper.errors import ConfigError, ReaperError, Unreachable
 from reaper.model import Failed
-from tests.adapters.s3_fixtures import log_in
+from tests.support.s3_fixtures import log_in
 
 
 def test_a_good_bucket_passes_the_check(s3):

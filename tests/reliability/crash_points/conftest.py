@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from reaper.dev.embedded import Valkey
-from tests.reliability.crash_points.jobs import JOBS, Passage
-from tests.reliability.crash_points.ward import Ward
-from tests.reliability.races.arena import folder
 from tests.services.drain.conftest import valkey  # noqa: F401
+from tests.support.crash_points.jobs import JOBS, Passage
+from tests.support.crash_points.world import Ward
+from tests.support.races.world import folder
 
 
 @pytest.fixture

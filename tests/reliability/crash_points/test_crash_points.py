@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from tests.doom import Doom
-from tests.ordeals import Ordeal
-from tests.reliability.crash_points.jobs import JOBS, SAID_NO, Passage
-from tests.reliability.crash_points.ward import Ward
+from tests.support.crash_points.jobs import JOBS, SAID_NO, Passage
+from tests.support.crash_points.world import Ward
+from tests.support.ordeals import Ordeal
+from tests.support.process_faults import Doom
 
 MOMENTS = {"before": (-signal.SIGKILL,), "after": (-signal.SIGKILL,), "lost": (0, SAID_NO)}
 ANYHOW = (0, SAID_NO, -signal.SIGKILL)

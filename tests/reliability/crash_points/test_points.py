@@ -10,9 +10,9 @@ import pytest
 from reaper import ports
 from reaper.dev import fault_points
 from reaper.queries import Queries
-from tests.paste_fixtures import Connection
-from tests.reliability.crash_points.jobs import Passage
-from tests.reliability.crash_points.ward import Ward
+from tests.support.crash_points.jobs import Passage
+from tests.support.crash_points.world import Ward
+from tests.support.paste_fixtures import Connection
 
 # Only operators ask so, by hand, and nothing follows from the answers.
 BY_HAND = {"objects.list", "objects.probe", "cache.codes", "cache.present"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.ordeals import Ordeal
-from tests.reliability.crash_points.storm import PASTES_EACH, Storm
-from tests.reliability.crash_points.ward import Ward
+from tests.support.crash_points.kill_storm import PASTES_EACH, Storm
+from tests.support.crash_points.world import Ward
+from tests.support.ordeals import Ordeal
 
 ROWS, FEW = 10_000, 600
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.doom import Doom
-from tests.ordeals import Ordeal
-from tests.reliability.crash_points.jobs import JOBS, SAID_NO, Errand, Passage
 from tests.reliability.crash_points.test_crash_points import is_doomed
-from tests.reliability.crash_points.ward import Ward
-from tests.services.drain.world import continued, ended, stopped
+from tests.support.crash_points.jobs import JOBS, SAID_NO, Errand, Passage
+from tests.support.crash_points.world import Ward
+from tests.support.ordeals import Ordeal
+from tests.support.process_faults import Doom
+from tests.support.world import continued, ended, stopped
 
 # Where a drain has a batch that others take away, and where others have something of that kind.
 BATCHES = (

@@ -12,10 +12,10 @@ from reaper import config
 from reaper.app import App
 from reaper.dev.embedded import Moto, Postgres, Valkey
 from reaper.migrate.source import installed_source
-from tests.databases import cloned
-from tests.reliability.detectors.house import House
 from tests.services.drain.conftest import moto, numbers, valkey  # noqa: F401
-from tests.services.drain.world import ACCOUNT, LOGIN
+from tests.support.cloned_databases import cloned
+from tests.support.detectors.world import House
+from tests.support.world import ACCOUNT, LOGIN
 
 NAME = "reaper_house"
 

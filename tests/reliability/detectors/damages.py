@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.reliability.detectors.house import House
+from tests.support.detectors.world import House
 
 Name = tuple[str, str]
 Deed = str | Callable[[House], object]

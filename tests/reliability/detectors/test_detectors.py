@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.ordeals import Ordeal
-from tests.paste_fixtures import column
 from tests.reliability.detectors.damages import DAMAGES, Damage, Name
-from tests.reliability.detectors.house import Found, House
+from tests.support.detectors.world import Found, House
+from tests.support.ordeals import Ordeal
+from tests.support.paste_fixtures import column
 
 INDEXES = """
 select x.relname::text

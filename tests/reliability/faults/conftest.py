@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from reaper.dev.embedded import Valkey
-from tests.adapters.s3_fixtures import open_store, service_models_read_once  # noqa: F401
-from tests.reliability.faults.ground import Ground
-from tests.reliability.faults.scripted_s3 import ScriptedS3
-from tests.reliability.faults.servers import Servers
-from tests.reliability.faults.stormy import StormyWorld
-from tests.reliability.races.arena import folder
 from tests.services.drain.conftest import valkey  # noqa: F401
+from tests.support.faults.s3_storm import StormyWorld
+from tests.support.faults.world import Ground
+from tests.support.postgres_failover import Servers
+from tests.support.races.world import folder
+from tests.support.s3_double.server import ScriptedS3
+from tests.support.s3_fixtures import open_store, service_models_read_once  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,11 @@ from reaper.errors import ContentLost
 from reaper.expiry.standby import NOT_THERE
 from reaper.ops.verify import Report
 from reaper.store.store import Store
-from tests.ordeals import Ordeal
-from tests.reliability.faults.ground import Ground
-from tests.reliability.faults.servers import Servers, wait_until
-from tests.reliability.faults.traffic import Traffic, content
-from tests.store.shop import DAY
+from tests.support.faults.traffic import Traffic, content
+from tests.support.faults.world import Ground
+from tests.support.ordeals import Ordeal
+from tests.support.postgres_failover import Servers, wait_until
+from tests.support.store_world import DAY
 
 WAIT = "update reaper.settings set wait_for_standby = %s"
 # An object that was stored on a server that is gone, before anybody else knew of it.

@@ -12,9 +12,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from reaper.dev.embedded import Valkey
 from reaper.errors import ContentLost, ReaperError
 from reaper.store.store import Store
-from tests.ordeals import Ordeal
-from tests.reliability.faults.ground import Ground
-from tests.reliability.faults.tcp_proxy import (
+from tests.support.faults.traffic import content
+from tests.support.faults.world import Ground
+from tests.support.ordeals import Ordeal
+from tests.support.races.world import folder
+from tests.support.tcp_proxy import (
     KINDS,
     REFUSALS,
     Fault,
@@ -22,10 +24,8 @@ from tests.reliability.faults.tcp_proxy import (
     postgres_questions,
     redis_questions,
 )
-from tests.reliability.faults.traffic import content
-from tests.reliability.races.arena import folder
-from tests.services.drain.world import DEADLINE
-from tests.store.wire import tcp, unix
+from tests.support.tcp_wire import tcp, unix
+from tests.support.world import DEADLINE
 
 # So often it is awaited that nothing is left to be done, which takes longer than the fault.
 SETTLED_AFTER = 8

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from tests.ordeals import Ordeal
-from tests.reliability.faults.ground import Ground
-from tests.reliability.faults.node import CRASHES
-from tests.reliability.faults.servers import Servers
-from tests.reliability.faults.traffic import Traffic, content
+from tests.support.faults.traffic import Traffic, content
+from tests.support.faults.world import Ground
+from tests.support.ordeals import Ordeal
+from tests.support.postgres_failover import Servers
+from tests.support.postgres_node import CRASHES
 
 # A mutant: a drop that does not wait for the disk, so that objects go before it is sure that rows do.
 CARELESS = """

@@ -6,14 +6,14 @@ import pytest
 import redis
 
 from reaper.cache.redis.connection import LinkOptions
-from tests.adapters.valkeys import TunedValkey, stopped
-from tests.judge import complaints
-from tests.ordeals import Ordeal
-from tests.reliability.faults.ground import Ground
-from tests.reliability.faults.traffic import Traffic
-from tests.reliability.races.arena import folder
-from tests.services.drain.world import CACHE_KEY
-from tests.store.shop import DAY
+from tests.support.faults.traffic import Traffic
+from tests.support.faults.world import Ground
+from tests.support.judge import complaints
+from tests.support.ordeals import Ordeal
+from tests.support.races.world import folder
+from tests.support.store_world import DAY
+from tests.support.valkey_servers import TunedValkey, stopped
+from tests.support.world import CACHE_KEY
 
 HOUR_MS = 3_600_000
 STALE = "the cache still has "

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.ordeals import Ordeal
-from tests.reliability.faults.scripted_s3 import Forecast, Weather
-from tests.reliability.faults.stormy import StormyWorld
+from tests.support.faults.s3_storm import StormyWorld
+from tests.support.ordeals import Ordeal
+from tests.support.s3_double.server import Forecast, Weather
 
 STORM = Forecast(busy=0.30, key_errors=0.05, lost=0.01)
 # In good weather one request is enough for a batch.

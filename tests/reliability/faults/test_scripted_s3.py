@@ -9,8 +9,8 @@ import pytest
 
 from reaper.errors import Unreachable
 from reaper.storage.s3.store import S3Options
-from tests.adapters.s3_fixtures import log_in
-from tests.reliability.faults.scripted_s3 import Forecast, ScriptedS3, Weather
+from tests.support.s3_double.server import Forecast, ScriptedS3, Weather
+from tests.support.s3_fixtures import log_in
 
 KEYS = [f"{n:04d}" for n in range(1000)]
 PATIENT = S3Options(attempts=1, read_timeout=30)

@@ -5,9 +5,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.ordeals import tell
-
-from .scenes import Stage
+from tests.support.interleavings.scenes import Stage
+from tests.support.ordeals import tell
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from .door_scenes import commit
-from .explorer import Actor
-from .scenes import Stage, World, begin, dropper, interleave, values
+from tests.support.interleavings.explorer import Actor
+from tests.support.interleavings.put_scenes import commit
+from tests.support.interleavings.scenes import Stage, World, begin, dropper, interleave, values
 
 FOLD = "select reaper.fold_accounts() as folded"
 REPAIR = "select count(*) as repaired from reaper.repair_accounts()"

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from .actors import Connection
-from .explorer import Actor, Run, explore
-from .scenes import (
+from tests.support.interleavings.actors import Connection
+from tests.support.interleavings.explorer import Actor, Run, explore
+from tests.support.interleavings.scenes import (
     ADOPT,
     RESET,
     Judge,

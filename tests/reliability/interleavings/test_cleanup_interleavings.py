@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from .actors import Connection
-from .door_scenes import commit, readable
-from .explorer import Actor, Exploration, Run, explore
-from .scenes import Stage, World, begin, committed, settle, values, violations
+from tests.support.interleavings.actors import Connection
+from tests.support.interleavings.explorer import Actor, Exploration, Run, explore
+from tests.support.interleavings.put_scenes import commit, readable
+from tests.support.interleavings.scenes import Stage, World, begin, committed, settle, values, violations
 
 CLAIM = "select lease from reaper.claim_cleanup(10)"
 FINISH = "select reaper.finish_cleanup(%(lease)s, '[]') as gone"

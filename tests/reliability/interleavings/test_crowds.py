@@ -4,13 +4,11 @@ from random import Random
 
 import pytest
 
-from tests.ordeals import Ordeal
-from tests.reliability.mutants.mutant import Edit
-
-from .actors import Connection
-from .door_scenes import DELETE, EXTEND, PUT, RESOLVE, abort, commit
-from .explorer import Actor, Exploration, Run, explore, sql
-from .scenes import (
+from tests.reliability.interleavings.test_mutations import LOCK, NO_LOCK
+from tests.support.interleavings.actors import Connection
+from tests.support.interleavings.explorer import Actor, Exploration, Run, explore, sql
+from tests.support.interleavings.put_scenes import DELETE, EXTEND, PUT, RESOLVE, abort, commit
+from tests.support.interleavings.scenes import (
     ADOPT,
     RESET,
     Stage,
@@ -25,7 +23,8 @@ from .scenes import (
     settle,
     violations,
 )
-from .test_mutations import LOCK, NO_LOCK
+from tests.support.mutants.mutant import Edit
+from tests.support.ordeals import Ordeal
 
 # With this seed so many crowds are enough to meet one that needs the lock.
 SEED, CROWDS = 2, 2

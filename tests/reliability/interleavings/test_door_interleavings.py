@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from .actors import Connection
-from .door_scenes import (
+from tests.support.interleavings.actors import Connection
+from tests.support.interleavings.explorer import Actor, Run, sql
+from tests.support.interleavings.put_scenes import (
     DELETE,
     ENDS,
     EXTEND,
@@ -22,8 +23,7 @@ from .door_scenes import (
     room_for_one,
     upload_and_commit,
 )
-from .explorer import Actor, Run, sql
-from .scenes import (
+from tests.support.interleavings.scenes import (
     Stage,
     World,
     begin,

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from .explorer import Actor, Exploration, ExplorerError, Run, explore, sql
+from tests.support.interleavings.explorer import Actor, Exploration, ExplorerError, Run, explore, sql
 
 Connection = psycopg.Connection[Any]
 Connect = Callable[[], Connection]

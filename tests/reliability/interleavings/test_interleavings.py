@@ -2,9 +2,18 @@
 
 import pytest
 
-from .actors import Connection, Memory
-from .explorer import Actor, Exploration, Run
-from .scenes import Stage, World, begin, codes, committed, dropper, has_expired, interleave
+from tests.support.interleavings.actors import Connection, Memory
+from tests.support.interleavings.explorer import Actor, Exploration, Run
+from tests.support.interleavings.scenes import (
+    Stage,
+    World,
+    begin,
+    codes,
+    committed,
+    dropper,
+    has_expired,
+    interleave,
+)
 
 ISOLATIONS = pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
 # What an application must expect of any writer beside it: its content is gone, or its snapshot is old.

@@ -4,12 +4,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.reliability.mutants.mutant import Edit
-
-from .actors import Connection
-from .door_scenes import ENDS, crossed_waits, ended_once, room_for_one
-from .explorer import Actor, Exploration, Run, explore
-from .scenes import (
+from tests.support.interleavings.actors import Connection
+from tests.support.interleavings.explorer import Actor, Exploration, Run, explore
+from tests.support.interleavings.put_scenes import ENDS, crossed_waits, ended_once, room_for_one
+from tests.support.interleavings.scenes import (
     Judge,
     Stage,
     World,
@@ -24,6 +22,7 @@ from .scenes import (
     settle,
     values,
 )
+from tests.support.mutants.mutant import Edit
 
 pytestmark = pytest.mark.ordeal("mutants", aim="every mutant caught", share=0)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from .stage import stands_still
+from tests.support.interleavings.schedule_runner import stands_still
 
 ACTORS = {1, 2, 3}
 

@@ -2,10 +2,19 @@
 
 import pytest
 
-from .actors import Connection
-from .door_scenes import commit, is_kept, is_there, upload_and_commit
-from .explorer import Actor, Exploration, Run
-from .scenes import Stage, World, begin, codes, committed, dropper, interleave, values
+from tests.support.interleavings.actors import Connection
+from tests.support.interleavings.explorer import Actor, Exploration, Run
+from tests.support.interleavings.put_scenes import commit, is_kept, is_there, upload_and_commit
+from tests.support.interleavings.scenes import (
+    Stage,
+    World,
+    begin,
+    codes,
+    committed,
+    dropper,
+    interleave,
+    values,
+)
 
 COLLECT = "select collected, refused from reaper.collect_unreferenced(10, '1 minute')"
 COLLECTOR = Actor(begin(COLLECT), "commit")

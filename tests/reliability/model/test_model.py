@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ordeals import Ordeal
+from tests.support.ordeals import Ordeal
 
 CHECK = Path(__file__).parents[3] / "model" / "check"
 MUTANTS = runpy.run_path(str(CHECK))["MUTANTS"]

@@ -1,7 +1,7 @@
 """A claim leases due rows, each to one worker."""
 
-from tests.reliability.mutants.mutant import READ_COMMITTED, mutant
-from tests.reliability.mutants.scene import Scene, from_an_old_snapshot
+from tests.support.mutants.mutant import READ_COMMITTED, mutant
+from tests.support.mutants.scene import Scene, from_an_old_snapshot
 
 SWALLOW = """
 create function swallow() returns trigger language plpgsql as $$ begin

@@ -1,8 +1,8 @@
 """What is owed a deletion is deleted, or given up with a reason."""
 
-from tests.paste_fixtures import owe
-from tests.reliability.mutants.mutant import mutant
-from tests.reliability.mutants.scene import Scene, failure
+from tests.support.mutants.mutant import mutant
+from tests.support.mutants.scene import Scene, failure
+from tests.support.paste_fixtures import owe
 
 FAILED = (
     "(select from reaper.failed_objects(p_failed) as f"

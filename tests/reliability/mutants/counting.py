@@ -1,8 +1,8 @@
 """Byte accounts, and content that nobody names."""
 
-from tests.paste_fixtures import owe
-from tests.reliability.mutants.mutant import mutant
-from tests.reliability.mutants.scene import Scene
+from tests.support.mutants.mutant import mutant
+from tests.support.mutants.scene import Scene
+from tests.support.paste_fixtures import owe
 
 
 def folding_changes_no_sum(scene: Scene) -> None:

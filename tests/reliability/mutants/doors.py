@@ -1,8 +1,8 @@
 """The doors: what writers and readers may rely on."""
 
-from tests.paste_fixtures import refs
-from tests.reliability.mutants.mutant import READ_COMMITTED, Edit, Mutant, mutant
-from tests.reliability.mutants.scene import Scene, from_an_old_snapshot
+from tests.support.mutants.mutant import READ_COMMITTED, Edit, Mutant, mutant
+from tests.support.mutants.scene import Scene, from_an_old_snapshot
+from tests.support.paste_fixtures import refs
 
 NAME_OF_OURS = (
     "    if p_object_key is null\n"

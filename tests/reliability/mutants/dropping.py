@@ -1,8 +1,8 @@
 """A drop decides and decrements, and writes down what is to go."""
 
-from tests.paste_fixtures import refs
-from tests.reliability.mutants.mutant import READ_COMMITTED, Edit, Mutant, mutant
-from tests.reliability.mutants.scene import Scene, from_an_old_snapshot
+from tests.support.mutants.mutant import READ_COMMITTED, Edit, Mutant, mutant
+from tests.support.mutants.scene import Scene, from_an_old_snapshot
+from tests.support.paste_fixtures import refs
 
 SWALLOW = """
 create function swallow() returns trigger language plpgsql as $$ begin

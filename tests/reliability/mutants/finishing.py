@@ -1,7 +1,7 @@
 """A batch is settled: nothing that was to be deleted is forgotten."""
 
-from tests.reliability.mutants.mutant import mutant
-from tests.reliability.mutants.scene import Scene, failure
+from tests.support.mutants.mutant import mutant
+from tests.support.mutants.scene import Scene, failure
 
 END_OF_BATCH = "delete from reaper.batches b where b.batch_id = p_batch_id;"
 

@@ -1,7 +1,7 @@
 """Names of objects: new ones are used once, and those that may come back wait until their object is gone."""
 
-from tests.reliability.mutants.mutant import mutant
-from tests.reliability.mutants.scene import Scene
+from tests.support.mutants.mutant import mutant
+from tests.support.mutants.scene import Scene
 
 RETIRED = "         where n.backend || '/' || n.object_key <> all (v_kept)\n"
 

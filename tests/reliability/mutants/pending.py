@@ -1,7 +1,7 @@
 """Puts that their writers left open."""
 
-from tests.reliability.mutants.mutant import mutant
-from tests.reliability.mutants.scene import Scene
+from tests.support.mutants.mutant import mutant
+from tests.support.mutants.scene import Scene
 
 
 def what_one_looks_at_another_does_not_decide(scene: Scene) -> None:

@@ -1,7 +1,7 @@
 """Deletions that wait for a standby, so that a failover brings nothing back whose object is gone."""
 
-from tests.reliability.mutants.mutant import mutant
-from tests.reliability.mutants.scene import Scene
+from tests.support.mutants.mutant import mutant
+from tests.support.mutants.scene import Scene
 
 
 def nothing_is_deleted_under_a_token_that_is_gone(scene: Scene) -> None:

@@ -10,8 +10,6 @@ from psycopg import IsolationLevel
 from pytest_postgresql.executors import NoopExecutor
 
 from reaper.dev.embedded import Postgres
-from tests.databases import cloned
-from tests.ordeals import Ordeal
 from tests.reliability.mutants import (
     claiming,
     cleaning,
@@ -24,8 +22,10 @@ from tests.reliability.mutants import (
     standing_by,
     watching,
 )
-from tests.reliability.mutants.mutant import Mutant
-from tests.reliability.mutants.scene import OLD_SNAPSHOTS, Play, Scene
+from tests.support.cloned_databases import cloned
+from tests.support.mutants.mutant import Mutant
+from tests.support.mutants.scene import OLD_SNAPSHOTS, Play, Scene
+from tests.support.ordeals import Ordeal
 
 NAME = "reaper_mutants"
 AREAS = (claiming, dropping, naming, finishing, watching, doors, pending, cleaning, counting, standing_by)

@@ -1,7 +1,7 @@
 """The watchdog takes from the dead and leaves the living alone."""
 
-from tests.reliability.mutants.mutant import Edit, Mutant, mutant
-from tests.reliability.mutants.scene import Scene
+from tests.support.mutants.mutant import Edit, Mutant, mutant
+from tests.support.mutants.scene import Scene
 
 
 def a_zombie_settles_nothing(scene: Scene) -> None:

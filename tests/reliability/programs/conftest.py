@@ -6,8 +6,8 @@ pytest.register_assert_rewrite(
     *(f"tests.reliability.programs.{each}" for each in ("world", "writing", "reading", "working", "owing"))
 )
 
-from tests.paste_fixtures import Connection  # noqa: E402
-from tests.reliability.programs.world import World  # noqa: E402
+from tests.support.paste_fixtures import Connection  # noqa: E402
+from tests.support.programs.model import World  # noqa: E402
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import engine
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.ordeals import Ordeal
 from tests.reliability.mutants import dropping, naming
-from tests.reliability.mutants.mutant import Mutant
-from tests.reliability.programs.machine import Program
-from tests.reliability.programs.world import World
+from tests.support.mutants.mutant import Mutant
+from tests.support.ordeals import Ordeal
+from tests.support.programs.model import World
+from tests.support.programs.program import Program
 
 PROGRAMS, STEPS = 8, 100
 # Mutants of the SQL that a few programs are enough for.

@@ -7,9 +7,9 @@ import pytest
 from moto.s3.models import s3_backends
 
 from reaper.dev.embedded import Moto, Valkey
-from tests.reliability.races.arena import Arena, folder
 from tests.services.drain.conftest import moto, numbers, valkey  # noqa: F401
-from tests.services.drain.world import ACCOUNT
+from tests.support.races.world import Arena, folder
+from tests.support.world import ACCOUNT
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from reaper.store.store import Store
-from tests.reliability.races.arena import Arena
-from tests.services.drain.world import continued, ended, stopped
+from tests.support.races.world import Arena
+from tests.support.world import continued, ended, stopped
 
 DAY = timedelta(days=1)
 DATA = b"created, collected, created again"

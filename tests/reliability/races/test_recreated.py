@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.ordeals import Ordeal
-from tests.reliability.races.arena import Arena
-from tests.reliability.races.folder import Folder
+from tests.support.folder_store import Folder
+from tests.support.ordeals import Ordeal
+from tests.support.races.world import Arena
 
 # How often chance may fail to bring together what does harm.
 TRIES = 10

@@ -7,7 +7,7 @@ import pytest
 from moto.s3.models import s3_backends
 
 from reaper.dev.embedded import Moto, Valkey
-from tests.services.drain.world import ACCOUNT, World
+from tests.support.world import ACCOUNT, World
 
 numbers = itertools.count(1)
 

@@ -12,7 +12,7 @@ from reaper.errors import CircuitOpen, ConfigError, Unreachable
 from reaper.model import Failed, StoredObject
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
 from reaper.telemetry.events import Telemetry
-from tests.paste_fixtures import value
+from tests.support.paste_fixtures import value
 
 AWAY = Failed("no connection", outage=True)
 OPEN_IT = 5

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.services.drain.world import World, continued, ended, stopped
+from tests.support.world import World, continued, ended, stopped
 
 POINTS = [
     "after claim_expired",

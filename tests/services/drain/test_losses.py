@@ -11,7 +11,7 @@ import pytest
 from reaper.db.session import Session
 from reaper.errors import DatabaseError, Unreachable
 from reaper.queries import Queries
-from tests.services.drain.world import World
+from tests.support.world import World
 
 Populate = Callable[..., None]
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.services.drain.world import World
+from tests.support.world import World
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from structlog.testing import capture_logs
 
-from tests.reliability.faults.scripted_s3 import (
+from tests.support.s3_double.server import (
     Asked,
     Reply,
     ScriptedS3,
@@ -16,7 +16,7 @@ from tests.reliability.faults.scripted_s3 import (
     refused,
     result,
 )
-from tests.services.drain.world import World
+from tests.support.world import World
 
 Populate = Callable[..., None]
 

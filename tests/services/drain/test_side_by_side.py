@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from reaper.expiry import lane
-from tests.services.drain.world import World, ended
+from tests.support.world import World, ended
 
 
 def test_eight_processes_share_a_backlog_and_leave_exactly_what_lives(

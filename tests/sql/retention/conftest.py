@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.paste_fixtures import Connection, record, value
+from tests.support.paste_fixtures import Connection, record, value
 
 PATIENCE = 30.0
 BLOCKED = "select cardinality(pg_blocking_pids(%s)) > 0"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import STOPPED, column
+from tests.support.paste_fixtures import STOPPED, column
 
 ZONES = ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"]
 

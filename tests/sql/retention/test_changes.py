@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import refused, value
+from tests.support.paste_fixtures import refused, value
 
 CHILD = "alter table t add unique (id); create table c (t int references t (id) {}); create index on c (t)"
 CHANGES = {

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.conftest import bare_run as bare_run
-from tests.paste_fixtures import record, value
+from tests.support.paste_fixtures import record, value
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from psycopg import errors
 
-from tests.paste_fixtures import column, refused, value
 from tests.sql.retention.conftest import Retention
+from tests.support.paste_fixtures import column, refused, value
 
 OLD = """
 insert into t (id, at)

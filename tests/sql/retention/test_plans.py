@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.paste_fixtures import value
+from tests.support.paste_fixtures import value
 
 SHAPES = {
     "no key": ("(id int, at timestamptz)", ""),

@@ -3,7 +3,7 @@
 import pytest
 from psycopg import sql
 
-from tests.paste_fixtures import record, refused, value
+from tests.support.paste_fixtures import record, refused, value
 
 EVENTS = """
 create table events (id bigint generated always as identity primary key, at timestamptz, body text);

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.paste_fixtures import column, value
+from tests.support.paste_fixtures import column, value
 
 
 def test_deletes_data_over_3_months_old(db, retention, history):

@@ -1,4 +1,4 @@
-"""Runs `program.py`, remembers what belonged to it, and tells when all of that is gone."""
+"""Runs `embedded_program.py`, remembers what belonged to it, and tells when all of that is gone."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = Path(__file__).with_name("program.py")
+PROGRAM = ROOT / "tests/support/embedded_program.py"
 DEADLINE = 60
 
 

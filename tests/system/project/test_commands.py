@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import run
-from tests import scorecard
+from tests.support import scorecard
 
 ROOT = Path(__file__).parents[3]
 TEST_COMMAND = "python3 run.py test"

@@ -1,0 +1,150 @@
+"""A nest: a process that forks drains and writers, and kills them at any moment, many times a second."""
+
+import gc
+import logging
+import os
+import select
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from typing import NoReturn
+
+import structlog
+
+from reaper import config
+from reaper.app import App
+from reaper.cache.none import NoCache, NoLock
+from reaper.config.settings import Settings
+from tests.support.crash_points.jobs import BACKENDS
+from tests.support.folder_store import Folder
+
+WORKERS = 4
+# Seconds that a worker has, on average, from when it is at work; one in ten is killed before that.
+LIFE = 0.02
+EARLY, BIRTH = 0.1, 0.01
+# So many of them write what the others delete.
+WRITERS = 0.2
+# A paste that lives longer than any storm, and one that is due as soon as somebody looks.
+LONG, MOMENT = timedelta(hours=1), timedelta(milliseconds=20)
+
+
+def main(
+    variables: dict[str, str], folder: str, contents: list[bytes], seed: int, parent: Connection
+) -> None:
+    """Fork and kill until told to stop; whoever was killed is told at once, so that others find out soon."""
+    os.environ.update(variables)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    # What is shared with the children is not looked at again: it would be copied for each.
+    gc.freeze()
+    gc.disable()
+    Nest(config.load_all("database_url", config.BACKENDS), folder, contents, Random(seed)).run(parent)
+
+
+class Nest:
+    """Its workers, and when each is to die; None until it is at work."""
+
+    def __init__(self, settings: Settings, folder: str, contents: list[bytes], chance: Random) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._contents = contents
+        self._chance = chance
+        self._ends: dict[int, float | None] = {}
+        self._dying: set[int] = set()
+        self._hatched, self._call = os.pipe()
+
+    def run(self, parent: Connection) -> None:
+        """Until the parent says a word, or is gone; nobody outlives the nest."""
+        try:
+            while not parent.poll():
+                while len(self._ends) < WORKERS:
+                    self._hatch()
+                self._listen()
+                parent.send((self._kill_overdue(), False))
+                self._bury(os.WNOHANG)
+        finally:
+            last = list(self._ends)
+            self._kill(last)
+        self._bury(0)
+        parent.send((last, True))
+
+    def _hatch(self) -> None:
+        writes = self._chance.random() < WRITERS
+        seed = self._chance.random()
+        pid = os.fork()
+        if pid == 0:
+            self._live(lambda: self._write(Random(seed)) if writes else self._drain())
+        early = self._chance.random() < EARLY
+        self._ends[pid] = time.monotonic() + self._chance.uniform(0, BIRTH) if early else None
+
+    def _listen(self) -> None:
+        """Wait until a worker is at work, or the next is to die."""
+        now = time.monotonic()
+        ends = [end for end in self._ends.values() if end is not None]
+        ready, _, _ = select.select([self._hatched], [], [], max(0.0, min(ends, default=now + 1) - now))
+        if ready:
+            pid = int.from_bytes(os.read(self._hatched, 4))
+            if self._ends.get(pid, 0) is None:
+                self._ends[pid] = now + self._chance.expovariate(1 / LIFE)
+
+    def _kill_overdue(self) -> list[int]:
+        now = time.monotonic()
+        overdue = [pid for pid, end in self._ends.items() if end is not None and end <= now]
+        self._kill(overdue)
+        return overdue
+
+    def _kill(self, pids: list[int]) -> None:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            del self._ends[pid]
+            self._dying.add(pid)
+
+    def _bury(self, options: int) -> None:
+        """Take note of those who are gone by now; to die takes its time, and others are killed meanwhile."""
+        for pid in list(self._dying):
+            gone, status = os.waitpid(pid, options)
+            if gone:
+                assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL, "a worker ended by itself"
+                self._dying.remove(pid)
+
+    def _live(self, act: Callable[[], None]) -> NoReturn:
+        """Whoever is not killed has failed."""
+        try:
+            act()
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+
+    def _drain(self) -> None:
+        """Drain without end; connected beforehand, so that there is more to be killed at."""
+        app = self._app()
+        session = app.session("drain:0")
+        session.call(lambda q: q.heartbeat(app.worker))
+        app.settling.open()
+        self._at_work()
+        lane = app.lane(session, app.stop)
+        while True:
+            lane.adopt()
+            lane.drain()
+
+    def _write(self, chance: Random) -> None:
+        """Put the same contents without end."""
+        store = self._app().store()
+        self._at_work()
+        while True:
+            store.put(chance.choice(self._contents), chance.choice([LONG, MOMENT]))
+
+    def _app(self) -> App:
+        """As little as is needed: no circuits, no Redis."""
+        app = App(self._settings)
+        buckets = {name: Folder(Path(self._folder) / name) for name in BACKENDS}
+        app.__dict__.update(buckets=buckets, stores=buckets, cache=NoCache(), claim_lock=NoLock())
+        return app
+
+    def _at_work(self) -> None:
+        os.write(self._call, os.getpid().to_bytes(4))

@@ -1,0 +1,163 @@
+"""A storm: a backlog drains in the hands of workers that are killed, and its contents are created anew."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from multiprocessing.connection import Connection
+from random import Random
+
+from reaper.cache.none import NoPastes
+from reaper.errors import ContentLost
+from reaper.services import watchdog
+from reaper.services.base import Tools
+from reaper.store.store import Store
+from tests.support.crash_points import kill_loop
+from tests.support.crash_points.kill_loop import LONG, MOMENT
+from tests.support.crash_points.world import Ward
+from tests.support.races.world import beside
+from tests.support.world import DEADLINE, forks, preload
+
+preload(kill_loop)
+
+PASTES_EACH = 5
+BATCH = "48"
+CONTENT = """
+insert into content (content_hash, object_key, size_bytes, ref_count)
+select h, reaper.fresh_key(h), size, %s
+  from unnest(%s::text[], %s::bigint[]) as c (h, size)
+returning content_hash, object_key
+"""
+PASTES = """
+insert into pastes (short_code, content_hash, expires_at)
+select format('%%s-%%s', left(h, 16), n), h, reaper.clock() - interval '1 day' * (1 + random())
+  from unnest(%s::text[]) as h
+ cross join generate_series(1, %s) as n
+"""
+# What is created anew is due later than this.
+BACKLOG = "select exists (select from pastes where expires_at < reaper.clock() - interval '1 hour')"
+AT_WORK = """
+select 1 from pg_stat_activity
+ where datname = current_database()
+   and application_name in ('reaper:drain:0', 'reaper:settle:0', 'reaper:store:0')
+"""
+# Not so long ago that the watchdog forgets who they were: PostgreSQL may still be at their last claim.
+SILENT = """
+update reaper.workers set beat_at = reaper.clock() - interval '1 hour'
+ where split_part(worker, ':', 2) = any (%s)
+"""
+
+
+@dataclass
+class Storm:
+    """One backlog, from its first row to its last."""
+
+    ward: Ward
+    chance: Random
+    contents: list[bytes]
+    kills: int = 0
+    created: int = 0
+    known: list[str] = field(default_factory=list)
+    began: datetime = field(init=False)
+
+    def rage(self) -> None:
+        """Load the backlog, and kill until nothing is left of it."""
+        self._load()
+        self.began = self.ward.now()
+        with self._created_anew(), self._watched():
+            self._kill_until_drained()
+        # PostgreSQL may still be at what the last of the dead asked for.
+        self.ward.until_none(AT_WORK)
+
+    def _load(self) -> None:
+        data = {sha256(content).hexdigest(): content for content in self.contents}
+        shelf = self.ward.shelf("default")
+        for name, key in self.ward.sql(CONTENT, PASTES_EACH, list(data), [len(d) for d in data.values()]):
+            shelf.put(key, data[name], len(data[name]))
+        self.ward.sql(PASTES, list(data), PASTES_EACH)
+
+    def _kill_until_drained(self) -> None:
+        """The nest kills; here it is said who was killed, instead of waiting until that is noticed."""
+        here, there = forks.Pipe()
+        variables = {n: v for n, v in self.ward.variables.items() if n != "REAPER_REDIS_URL"}
+        variables["REAPER_BATCH_SIZE"] = BATCH
+        arguments = (variables, str(self.ward.folder), self.contents, self.chance.randrange(1 << 30), there)
+        process = forks.Process(target=kill_loop.main, args=arguments)
+        process.start()
+        # Only the nest has this end now: if it fails, that is noticed.
+        there.close()
+        try:
+            while self.ward.value(BACKLOG):
+                self._bury(here, 0.1)
+            here.send("enough")
+            while not self._bury(here, 0.1):
+                pass
+        finally:
+            here.close()
+            process.join(DEADLINE)
+        assert process.exitcode == 0, f"the nest ended with {process.exitcode}"
+
+    def _bury(self, nest: Connection, patience: float) -> bool:
+        """Make the heartbeats old of those who were killed by now; whether there will be no more."""
+        until = time.monotonic() + patience
+        dead: list[int] = []
+        last = False
+        while not last and nest.poll(max(0.0, until - time.monotonic())):
+            killed, last = nest.recv()
+            dead += killed
+        if dead:
+            self.kills += len(dead)
+            self.ward.sql(SILENT, [str(pid) for pid in dead])
+        return last
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """A watchdog that looks all the time."""
+        over = threading.Event()
+
+        def watch() -> None:
+            with self.ward.hand() as app:
+                tools = Tools(app.lane(app.session("watchdog:0"), app.stop), app.settings.stuck_after)
+                while not over.wait(0.1):
+                    watchdog.tick(tools)
+
+        with beside(watch, over):
+            yield
+
+    @contextmanager
+    def _created_anew(self) -> Iterator[None]:
+        """Somebody who creates the same contents, for long or for a moment, and reads what must live."""
+        over = threading.Event()
+
+        def create() -> None:
+            with self.ward.hand() as app:
+                app.__dict__["pastes"] = NoPastes()
+                store = app.store()
+                while not over.wait(0.01):
+                    self._create(store, self.chance.choice(self.contents))
+                    self._read(store)
+
+        with beside(create, over):
+            yield
+
+    def _create(self, store: Store, data: bytes) -> None:
+        life = self.chance.choice([LONG, MOMENT])
+        stored = store.put(data, life)
+        self.ward.log.created(stored.short_code, data, stored.expires_at)
+        self.created += 1
+        if life == LONG:
+            self.known.append(stored.short_code)
+
+    def _read(self, store: Store) -> None:
+        """One that must live was created since the storm began."""
+        if self.known:
+            code = self.chance.choice(self.known)
+            try:
+                paste = store.get(code)
+            except ContentLost as lost:
+                self.ward.log.wrong.append(lost.message)
+            else:
+                self.ward.log.read(code, paste and paste.data, self.began)

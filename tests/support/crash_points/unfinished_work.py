@@ -1,0 +1,195 @@
+"""Unfinished work of every kind, so that each job of each service finds something to do."""
+
+import hashlib
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+
+from reaper.app import App
+from reaper.model import Paste
+from reaper.services import ALL
+from reaper.store import cache_entry
+from tests.support.crash_points.jobs import BACKENDS, Errand
+from tests.support.folder_store import Folder
+from tests.support.judge import Log
+from tests.support.process_faults import Doom
+from tests.support.world import World
+
+# The longest of all leases is over then, and what was put off is due.
+LONG = "16 minutes"
+# Longer than one case takes, and not much longer.
+LIFE = timedelta(hours=3)
+SECOND = timedelta(seconds=1)
+
+NOTES = """
+create table notes (note_id bigint generated always as identity primary key, written_at timestamptz not null);
+create index on notes (written_at);
+grant select, delete, update (written_at) on notes to reaper_owner;
+select reaper.add_retention_policy('notes', 'notes', 'written_at', '30 days', 2);
+select reaper.enable_policy('notes');
+"""
+OLD_NOTES = (
+    "insert into notes (written_at) select reaper.clock() - interval '31 days' from generate_series(1, 3)"
+)
+REGISTER = "select reaper.register_service(%s, %s, %s, true)"
+BEGIN = """
+select intent_id, backend, object_key, upload_required
+  from reaper.begin_put(%s, %s, %s, reaper.clock() + %s::interval)
+"""
+COMMIT = "select from reaper.commit_put(%s, %s)"
+# A worker that died long ago: with a batch that it only claimed, and one that it had released.
+DEAD = """
+select reaper.heartbeat('dead');
+select reaper.claim_expired(2, 'dead');
+select reaper.drop_references(batch_id) from reaper.claim_expired(2, 'dead');
+"""
+# Nobody could do anything outside PostgreSQL: objects and entries are owed.
+OWED = "select reaper.finish_batch(batch_id) from reaper.batches where state = 'RELEASED' and worker = 'idle'"
+RELEASED = "select reaper.drop_references(batch_id) from reaper.claim_expired(2, 'idle')"
+ORPHANED = "call reaper.drain(2, 1)"
+# As an application leaves content whose pastes it deletes by itself.
+UNNAMED = """
+with gone as (delete from pastes where short_code = %s returning content_hash)
+update content c set ref_count = ref_count - 1, created_at = reaper.clock() - interval '8 days'
+  from gone where c.content_hash = gone.content_hash
+"""
+# Whoever failed too often does not come back by itself.
+WELL = "select reaper.finish_run('drain', '{}', null)"
+SICK = "select reaper.report_failure('cold', 'no answer') from generate_series(1, 5)"
+
+
+@dataclass
+class Work(World):
+    """A world on folders, with one connection for all that a test asks, and a log of what was created."""
+
+    folder: Path = Path()
+    log: Log = field(default_factory=Log)
+    number: int = 0
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        """Backends, a table to purge, and an empty cache."""
+        self.cache().flushall()
+        for name in BACKENDS:
+            (self.folder / name).mkdir()
+            self.sql("select reaper.register_backend(%s)", name)
+        self.sql(NOTES)
+        self.sql("update reaper.settings set clock_may_move = true")
+        for service in ALL:
+            self.sql(REGISTER, service.name, service.schedule, service.description)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @cached_property
+    def _connection(self) -> psycopg.Connection[Any]:
+        return self._open.enter_context(psycopg.connect(self.dsn, autocommit=True))
+
+    def hand(self) -> App:
+        """An App in this process, on the folders."""
+        app = self.app()
+        app.__dict__["buckets"] = {name: self.shelf(name) for name in BACKENDS}
+        return app
+
+    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        cursor = self._connection.execute(statement, values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def buckets(self) -> dict[str, dict[str, bytes]]:
+        """All that lies on each backend."""
+        return {name: self.shelf(name).contents() for name in BACKENDS}
+
+    def shelf(self, name: str) -> Folder:
+        return Folder(self.folder / name)
+
+    def now(self) -> datetime:
+        now: datetime = self.value("select reaper.clock()")
+        return now
+
+    def plant(self) -> Errand:
+        """Something to do for every job, begun in all ways in which things can be left; and one errand."""
+        self.number = number = next(self._numbers)
+        self.sql(SICK)
+        due = [self._make(code, data, SECOND) for code, data in self._due()]
+        live = [self._make(f"live-{number}-{n}", b"%d of %d" % (n + 6, number), LIFE) for n in range(4)]
+        self._make(f"unnamed-{number}", b"unnamed %d" % number, LIFE)
+        self.sql(UNNAMED, f"unnamed-{number}")
+        self.log.ended(f"unnamed-{number}")
+        self._leave_open(number)
+        self._remember(*due, *live[:2])
+        self.advance_clock("2 seconds")
+        self.sql(DEAD)
+        for statement in (RELEASED, OWED, ORPHANED, OLD_NOTES, WELL):
+            self.sql(statement)
+        self.advance_clock(LONG)
+        return Errand("", self.variables, str(self.folder), code=f"paste-{number}", data=b"mine %d" % number)
+
+    def _due(self) -> list[tuple[str, bytes]]:
+        """Pastes that share some contents."""
+        return [(f"due-{self.number}-{n}", b"%d of %d" % (n % 8, self.number)) for n in range(12)]
+
+    def _leave_open(self, number: int) -> None:
+        """Puts whose writers died before their upload and before their commit, also of an old application."""
+        data = b"open %d" % number
+        self._begin(f"open-{number}-a", data, LIFE)
+        self._begin(f"open-{number}-b", data, LIFE, uploaded=False)
+        self._begin(f"open-{number}-c", data, LIFE, content=f"by another name {number}")
+        for letter in "abc":
+            self.log.doubt(f"open-{number}-{letter}", data, self.now() + LIFE)
+
+    def _begin(
+        self, code: str, data: bytes, life: timedelta, uploaded: bool = True, content: str = ""
+    ) -> Any:
+        content = content or hashlib.sha256(data).hexdigest()
+        intent, backend, key, required = self.sql(BEGIN, code, content, len(data), life)[0]
+        if uploaded and required:
+            self.shelf(backend).put(key, data, len(data))
+        return intent, uploaded and required
+
+    def _make(self, code: str, data: bytes, life: timedelta) -> Paste:
+        """A paste, known to the log."""
+        until = self.now() + life
+        self.sql(COMMIT, *self._begin(code, data, life))
+        self.log.created(code, data, until)
+        return Paste(code, data, hashlib.sha256(data).hexdigest(), until)
+
+    def _remember(self, *pastes: Paste) -> None:
+        """Put pastes into the cache."""
+        with self.cache() as cache, cache.pipeline(transaction=False) as pipeline:
+            for paste in pastes:
+                pipeline.set(f"paste:{paste.short_code}", cache_entry.encode(paste))
+            pipeline.execute()
+
+    def errand(self, job: str, *dooms: Doom, report: str | None = None) -> Errand:
+        """Plant work for everybody, and what this job is about."""
+        planted = self.plant()
+        code, data = planted.code, planted.data
+        if job == "put of known content":
+            self._make(f"other-{code}", data, LIFE)
+        if job.startswith(("get", "delete", "extend")):
+            paste = self._make(code, data, LIFE)
+            if job in ("get of cached", "delete"):
+                self._remember(paste)
+        return replace(planted, job=job, dooms=dooms, report=report)
+
+    def create_again(self) -> None:
+        """The same pastes, under the same codes, as if the ones before had never been."""
+        self._remember(*(self._make(code, data, LIFE) for code, data in self._due()))
+
+    def herd(self, dooms: Sequence[Doom]) -> list[Errand]:
+        """Drains side by side, each of which finds batches of its own."""
+        planted = self.errand("drain")
+        for n in range(6 * len(dooms)):
+            self._make(f"more-{self.number}-{n}", b"%d more of %d" % (n, self.number), SECOND)
+        self.advance_clock("2 seconds")
+        variables = {**planted.variables, "REAPER_BATCH_SIZE": "2"}
+        return [replace(planted, variables=variables, dooms=(doom,)) for doom in dooms]

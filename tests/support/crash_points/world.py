@@ -1,0 +1,143 @@
+"""The ward: where processes die in the middle of their work, and somebody heals what they leave."""
+
+import json
+import logging
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from multiprocessing.context import ForkServerProcess
+from typing import Any, Self
+
+import structlog
+
+from reaper.services import breaker_watchdog, drain, pending_reaper, unreferenced, watchdog
+from reaper.services.base import Tools
+from tests.support.crash_points import jobs
+from tests.support.crash_points.jobs import DAY, SAID_NO, Errand, Passage
+from tests.support.crash_points.unfinished_work import LONG, Work
+from tests.support.judge import complaints
+from tests.support.world import DEADLINE, ended, forks, preload
+
+preload(jobs)
+
+# What a dropped intent may have uploaded is deleted in the second and in the third.
+ROUNDS = 3
+HEALERS = (breaker_watchdog, watchdog, pending_reaper, drain)
+
+BUSY = """
+select 1 from pg_stat_activity
+ where datname = current_database() and starts_with(application_name, 'reaper:') and state <> 'idle'
+"""
+HELD = """
+select 1 from reaper.batches where split_part(worker, ':', 2) = %s
+union all
+select 1 from reaper.cleanup_queue where lease is not null
+union all
+select 1 from reaper.invalidations where lease is not null
+"""
+TABLES = (
+    "pastes",
+    "content",
+    "reaper.batches",
+    "reaper.put_intents",
+    "reaper.cleanup_queue",
+    "reaper.cleanup_dlq",
+    "reaper.invalidations",
+    "reaper.retired_keys",
+    "reaper.object_locations",
+    "(select name, bytes_used, orphan_bytes, reserved_bytes from reaper.backends)",
+)
+
+
+@dataclass
+class Ward(Work):
+    """One database for many deaths: after each it is healed and judged, and is ready for the next."""
+
+    def __enter__(self) -> Self:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+        return super().__enter__()
+
+    @cached_property
+    def medic(self) -> Tools:
+        """Somebody who heals, with connections that stay open, under names of their own."""
+        app = self._open.enter_context(self.hand())
+        lane = app.lane(app.session("medic:0"), app.stop)
+        return Tools(replace(lane, settling=app.session("medic:1")), app.settings.stuck_after)
+
+    def rehearse(self, job: str) -> Passage:
+        """Let a process do its job undisturbed, and learn which way it went."""
+        report = self.folder / "passage.json"
+        assert self.die(self.errand(job, report=str(report))) in (0, SAID_NO)
+        self.heal()
+        assert self.complaints(settled=True) == [], job
+        return Passage(**json.loads(report.read_text()))
+
+    def start(self, errand: Errand) -> ForkServerProcess:
+        """Let a process begin; until it answers, nobody knows what became of its paste."""
+        job = jobs.find(errand.job)
+        if job.makes:
+            self.log.doubt(errand.code, errand.data, self.now() + 2 * DAY)
+        elif job.ends:
+            self.log.doubt(errand.code)
+        process = forks.Process(target=jobs.main, args=(errand,))
+        process.start()
+        return process
+
+    def note(self, errand: Errand, began: datetime) -> None:
+        """Write down what its caller knows, now that the process has answered."""
+        job = jobs.find(errand.job)
+        if job.makes:
+            self.log.created(errand.code, errand.data, began + DAY)
+        elif job.ends:
+            self.log.ended(errand.code)
+
+    def die(self, errand: Errand) -> int | None:
+        """Let a process run its errand until it ends in some way; then all that it began is over."""
+        began = self.now()
+        exitcode = ended(self.start(errand))
+        if exitcode == 0:
+            self.note(errand, began)
+        self.until_idle()
+        return exitcode
+
+    def until_idle(self) -> None:
+        """Wait until PostgreSQL has done all that a process asked for."""
+        self.until_none(BUSY)
+
+    def until_none(self, query: str) -> None:
+        """Wait until a query finds nothing any more."""
+        deadline = time.monotonic() + DEADLINE
+        while self.sql(query):
+            assert time.monotonic() < deadline, f"there is still somebody: {query}"
+            time.sleep(0.001)
+
+    def heal(self) -> None:
+        """Time passes, leases run out, and those who put things right come again and again."""
+        for _ in range(ROUNDS):
+            self.advance_clock(LONG)
+            self._forget_lock()
+            for service in HEALERS:
+                service.tick(self.medic)
+        unreferenced.tick(self.medic)
+        self.log.forget_the_dead(self.now())
+
+    def _forget_lock(self) -> None:
+        """The lock around the claim has run out by now."""
+        with self.cache() as cache:
+            cache.delete(self.medic.lane.lock.name)
+
+    def holds(self, pid: int | None) -> bool:
+        """Whether a process has a batch, or a lease on what is owed."""
+        return bool(self.sql(HELD, str(pid)))
+
+    def refusals(self) -> int:
+        return int(self.value("select refusals from reaper.health"))
+
+    def fingerprint(self) -> Any:
+        """All that a process could do harm to."""
+        return [self.sql(f"select x from {table} as x order by x::text") for table in TABLES], self.buckets()
+
+    def complaints(self, settled: bool = False) -> list[str]:
+        """All that is wrong."""
+        return complaints(self, self.log, settled)

@@ -1,0 +1,164 @@
+"""A house in which everything is found that reaper can have, all of it in order, and which can be damaged.
+
+The rows are damaged in a transaction that is rolled back, so that one database serves all tests; what was
+done to buckets and cache is undone by hand.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from moto.s3.models import s3_backends
+
+from reaper.app import App
+from reaper.migrate.source import Source
+from reaper.ops.doctor import Doctor
+from reaper.ops.reports import Reports
+from reaper.ops.verify import Verifier
+from tests.support.paste_fixtures import Connection, Copies, Pastes, Worker, owe, value
+from tests.support.world import ACCOUNT
+
+BODY = b"0123456789"
+# What the server and the login of the tests deserve, whatever else is in order.
+SURROUNDINGS = {"login", "durable commits", "throttle"}
+
+
+class Found(NamedTuple):
+    """One thing that a command said is wrong: by which name, and in which words about what."""
+
+    name: str
+    words: str
+
+
+@dataclass
+class House:
+    """The database in one transaction, two buckets and a cache; and the commands that look at them."""
+
+    db: Connection
+    app: App
+    source: Source
+    buckets: Mapping[str, str]
+    cache: Any
+    names: dict[str, str] = field(default_factory=dict)
+
+    def furnish(self) -> None:
+        """One of everything: content of all shapes, batches in both states, all queues, the cache."""
+        self.db.execute("select reaper.register_backend('east')")
+        self._pastes()
+        self._batches()
+        self._queues()
+        for code in ("live", "bare", "waiting", "forgotten"):
+            self.cache.set(f"paste:{code}", 1)
+
+    def _pastes(self) -> None:
+        paste, copy = Pastes(self.db), Copies(self.db)
+        paste("live", content="shared", expires="1 day")
+        paste("twin", content="shared", expires=None)
+        paste("bare", content="b0", expires="1 day", own_key=False)
+        paste("far", content="c0", expires="1 day")
+        copy("c0", "default", "east")
+        for place, key in (("default", "key of shared"), ("default", "b0")):
+            self.put(place, key)
+        self.put("default", "key of c0")
+        self.put("east", "key of c0")
+        self.names["stored"] = self._stored_through_the_door()
+
+    def _stored_through_the_door(self) -> str:
+        query = "select intent_id, object_key from reaper.begin_put('door', 'd0', 10, null)"
+        intent, key = self.db.execute(query).fetchone() or (None, "")
+        self.put("default", key)
+        self.db.execute("select reaper.commit_put(%s, true)", [intent])
+        return str(key)
+
+    def _batches(self) -> None:
+        """A claimed one; a released one, whose names are reusable; and what an earlier one left over."""
+        paste, worker = Pastes(self.db), Worker(self.db, "worker-1")
+        for code, own_key in (("dead", True), ("buried", True), ("forgotten", False)):
+            paste(code, content=f"of {code}", expires="-1 hour", own_key=own_key)
+        batch = worker.claim()
+        keys = {gone.content_hash: gone.object_key for gone in worker.drop(batch)}
+        refusal = {"error": "AccessDenied: no", "permanent": True}
+        failures = [
+            {"object_key": keys["of dead"], "error": "SlowDown"},
+            {"object_key": keys["of buried"], **refusal},
+        ]
+        worker.finish(batch, [*failures, {"short_code": "forgotten", "error": "away"}])
+        for code in ("released", "let go"):
+            paste(code, content=f"of {code}", expires="-1 hour", own_key=False)
+        self.names["released"] = str(released := worker.claim())
+        self.names["journalled"] = worker.drop(released)[0].object_key
+        for code in ("claimed", "waiting"):
+            paste(code, content=f"of {code}", expires="-1 hour")
+        self.names["claimed"] = str(worker.claim())
+        for key in ("key of of dead", "key of of buried", "of released", "of let go"):
+            self.put("default", key)
+        for key in ("key of of claimed", "key of of waiting"):
+            self.put("default", key)
+
+    def _queues(self) -> None:
+        owe(self.db, "k1", backend="east")
+        query = "select intent_id, object_key from reaper.begin_put('coming', 'i0', 10, null)"
+        intent, key = self.db.execute(query).fetchone() or (None, "")
+        self.names |= {"intent": str(intent), "coming": str(key)}
+        self.put("default", str(key))
+        self.put("east", "k1")
+
+    def put(self, backend: str, key: str, body: bytes = BODY) -> None:
+        """Store an object past HTTP: this process is the server."""
+        s3_backends[ACCOUNT]["aws"].put_object(self.buckets[backend], key, body)
+
+    def delete(self, backend: str, key: str) -> None:
+        """Take an object away."""
+        s3_backends[ACCOUNT]["aws"].delete_object(self.buckets[backend], key)
+
+    @contextmanager
+    def damaged(self) -> Iterator[None]:
+        """Whatever is done in here is undone."""
+        before = {name: dict(self._objects(name)) for name in self.buckets}
+        entries = set(self.cache.keys())
+        try:
+            with self.db.transaction(force_rollback=True):
+                yield
+        finally:
+            for name, objects in before.items():
+                self._restore(name, objects)
+            if new := set(self.cache.keys()) - entries:
+                self.cache.delete(*new)
+
+    def _objects(self, backend: str) -> dict[str, bytes]:
+        keys = s3_backends[ACCOUNT]["aws"].buckets[self.buckets[backend]].keys
+        return {key: found.value for key, found in keys.items()}
+
+    def _restore(self, backend: str, objects: Mapping[str, bytes]) -> None:
+        now = self._objects(backend)
+        for key in now.keys() - objects.keys():
+            self.delete(backend, key)
+        for key, body in objects.items():
+            if now.get(key) != body:
+                self.put(backend, key, body)
+
+    def verify(self) -> Iterator[Found]:
+        """All that `reaper verify` complains about."""
+        verifier = Verifier(
+            Reports(self.db), self.app.buckets, self.app.cache, names_are_ours=True, wait=lambda _: None
+        )
+        report = verifier.run()
+        assert not report.notes, "something was not looked at"
+        for finding in report.findings:
+            yield Found(finding.kind, f"{finding.subject}: {finding.detail}")
+
+    def doctor(self) -> Iterator[Found]:
+        """All that `reaper doctor` complains about, apart from where the tests run."""
+        doctor = Doctor(self.db, self.source, list(self.buckets))
+        for diagnosis in doctor.examine():
+            if diagnosis.verdict != "ok" and diagnosis.name not in SURROUNDINGS:
+                yield Found(diagnosis.name, f"{diagnosis.verdict}, {diagnosis.detail}")
+
+    def named(self, what: str) -> str:
+        """Fill names that are known only since the house was furnished into a text."""
+        return what.format(**self.names)
+
+    def one(self, query: str) -> Any:
+        """One value."""
+        return value(self.db, query)

@@ -1,0 +1,267 @@
+"""Creators and workers in processes of their own, somebody who kills workers, and a judge."""
+
+import json
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from reaper.app import App
+from tests.support.folder_store import Folder
+from tests.support.races import processes
+from tests.support.store_world import Shop
+from tests.support.world import DEADLINE, forks, preload
+
+CREATORS, THREADS_EACH = 8, 2
+WORKERS = 4
+CONTENTS = 10
+
+# One that has only just begun does not yet know what a signal means.
+ENDS = (0, -signal.SIGKILL, -signal.SIGTERM)
+OF_PROCESS = "split_part(worker, ':', 2) = %s"
+IS_AT_WORK = f"select exists (select from reaper.workers where {OF_PROCESS})"
+HOLDS_A_BATCH = f"select exists (select from reaper.batches where {OF_PROCESS})"
+HOLDS_NOTHING = f"select not exists (select from reaper.batches where {OF_PROCESS})"
+# Its heartbeat is as old as it will be soon.
+SILENT = f"update reaper.workers set beat_at = beat_at - interval '1 hour' where {OF_PROCESS}"
+
+Connection = psycopg.Connection[Any]
+
+preload(processes)
+
+
+@dataclass
+class Arena(Shop):
+    """A world in which the same few contents are created and expire at the same time."""
+
+    folder: str | None = None
+    reports: Path = Path()
+    workers: list[ForkServerProcess] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+    unreadable: list[str] = field(default_factory=list)
+
+    def app(self, **given: object) -> App:
+        """An App in this process."""
+        app = super().app(**given)
+        if self.folder:
+            app.__dict__["buckets"] = {"default": Folder(Path(self.folder))}
+        return app
+
+    def keys(self) -> set[str]:
+        """What really lies in the bucket."""
+        return Folder(Path(self.folder)).keys() if self.folder else super().keys()
+
+    def buckets(self) -> dict[str, dict[str, bytes]]:
+        """All that lies on each backend."""
+        return {"default": Folder(Path(self.folder)).contents()} if self.folder else super().buckets()
+
+    @property
+    def racing(self) -> dict[str, str]:
+        """Without Redis: no lock keeps claims apart, and every read asks for the object."""
+        variables = {n: v for n, v in self.variables.items() if n != "REAPER_REDIS_URL"}
+        return {**variables, "REAPER_BATCH_SIZE": "50", "RACE_CONTENTS": str(CONTENTS)}
+
+    def race(self, seconds: float, seed: int, killing: bool = False) -> None:
+        """Let all run for so long; then nobody runs any more, and what they left is as they left it."""
+        with self._working(), self._watched(), self._killing(seed) if killing else _nobody():
+            self._create(seconds, seed)
+
+    def _create(self, seconds: float, seed: int) -> None:
+        reports = [str(self.reports / f"creators-{n}.json") for n in range(CREATORS // THREADS_EACH)]
+        creators = [
+            forks.Process(
+                target=processes.create,
+                args=(self.racing, self.folder, THREADS_EACH, seconds, seed + 100 * n, report),
+            )
+            for n, report in enumerate(reports)
+        ]
+        for creator in creators:
+            creator.start()
+        for creator in creators:
+            creator.join(seconds + DEADLINE)
+            assert creator.exitcode == 0, f"a creator ended with {creator.exitcode}"
+        for report in reports:
+            told = json.loads(Path(report).read_text())
+            self.seen.update(told["seen"])
+            self.unreadable += told["unreadable"]
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        self.workers = [self._worker() for _ in range(WORKERS)]
+        try:
+            with psycopg.connect(self.dsn, autocommit=True) as connection:
+                for worker in self.workers:
+                    _until(connection, IS_AT_WORK, worker, threading.Event())
+            yield
+        finally:
+            for worker in self.workers:
+                _signal(worker, signal.SIGCONT, signal.SIGTERM)
+            for worker in self.workers:
+                worker.join(DEADLINE)
+                assert worker.exitcode in ENDS, f"a worker ended with {worker.exitcode}"
+
+    def _worker(self) -> ForkServerProcess:
+        worker = forks.Process(target=processes.work, args=(self.racing, self.folder))
+        worker.start()
+        return worker
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """A watchdog that looks all the time."""
+        over = threading.Event()
+
+        def watch() -> None:
+            with self.app() as app, app.pulse():
+                dog = app.watchdog()
+                while not over.wait(0.2):
+                    dog.tick()
+
+        with beside(watch, over):
+            yield
+
+    @contextmanager
+    def _killing(self, seed: int) -> Iterator[None]:
+        """Somebody kills workers and replaces them, or stops them until others have taken what they held."""
+        over = threading.Event()
+        chance = random.Random(seed)
+
+        def kill() -> None:
+            with psycopg.connect(self.dsn, autocommit=True) as connection:
+                while not over.wait(chance.uniform(0.0, 0.5)):
+                    number = chance.randrange(len(self.workers))
+                    _until(connection, HOLDS_A_BATCH, self.workers[number], over, patience=1.0)
+                    if chance.random() < 0.3:
+                        self._stop_for_a_while(connection, self.workers[number], over)
+                    else:
+                        self.workers[number] = self._replaced(connection, self.workers[number], over)
+
+        with beside(kill, over):
+            yield
+
+    def _stop_for_a_while(
+        self, connection: Connection, worker: ForkServerProcess, over: threading.Event
+    ) -> None:
+        _signal(worker, signal.SIGSTOP)
+        connection.execute(SILENT, [str(worker.pid)])
+        _until(connection, HOLDS_NOTHING, worker, over)
+        _signal(worker, signal.SIGCONT)
+        self.seen["workers stopped"] += 1
+
+    def _replaced(
+        self, connection: Connection, worker: ForkServerProcess, over: threading.Event
+    ) -> ForkServerProcess:
+        _signal(worker, signal.SIGKILL)
+        worker.join(DEADLINE)
+        connection.execute(SILENT, [str(worker.pid)])
+        self.seen["workers killed"] += 1
+        another = self._worker()
+        # The others get on meanwhile: one at a time is down.
+        _until(connection, IS_AT_WORK, another, over)
+        return another
+
+    def figures(self) -> str:
+        """What happened, in one line."""
+        self.seen["contents that died"] = self.value(
+            "select coalesce(sum(objects_deleted + objects_failed), 0) from reaper.runs"
+        )
+        self.seen["pastes collected"] = self.value("select coalesce(sum(rows_deleted), 0) from reaper.runs")
+        self.seen["zombies refused"] = self.value("select refusals from reaper.health")
+        return ", ".join(f"{count:,} {what}" for what, count in sorted(self.seen.items()))
+
+    def judge_race(self) -> None:
+        """Nobody met a live paste without its bytes, and once all has settled only what lives is left."""
+        assert self.unreadable == []
+        assert self.sql("select * from reaper.check_invariants()") == []
+        # A worker may have been killed after the last look at who is dead.
+        self.outlive()
+        with self.opened() as (store, _):
+            kept = {
+                store.put(processes.content(n), None).short_code: processes.content(n)
+                for n in range(CONTENTS // 2)
+            }
+            self.settle()
+            for code, data in kept.items():
+                paste = store.get(code)
+                assert paste is not None
+                assert paste.data == data
+        assert self.value("select count(*) from reaper.drift") == 0
+        assert self.value("select count(*) from reaper.cleanup_dlq") == 0
+        assert (
+            self.value("select count(*) from pastes")
+            == len(kept)
+            == self.value("select count(*) from content")
+        )
+        assert len(self.keys()) == len(kept)
+        used, orphan, reserved = self.sql(
+            "select bytes_used, orphan_bytes, reserved_bytes from reaper.backends"
+        )[0]
+        assert (used, orphan, reserved) == (sum(map(len, kept.values())), 0, 0)
+
+
+@contextmanager
+def folder() -> Iterator[str]:
+    """A folder in memory, where there is one."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="reaper-race-", dir=place) as path:
+        yield path
+
+
+@contextmanager
+def beside(target: object, over: threading.Event) -> Iterator[None]:
+    """Run something in a thread until the block ends; its error is raised then."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            target()  # type: ignore[operator]
+        except BaseException as error:  # noqa: BLE001
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    yield
+
+
+def _until(
+    connection: Connection,
+    condition: str,
+    worker: ForkServerProcess,
+    over: threading.Event,
+    patience: float = DEADLINE,
+) -> None:
+    """Wait until something is true of a worker, all is over, or patience is at its end."""
+    deadline = time.monotonic() + patience
+    while not over.is_set() and time.monotonic() < deadline:
+        row = connection.execute(condition, [str(worker.pid)]).fetchone()
+        if row and row[0]:
+            return
+        over.wait(0.01)
+
+
+def _signal(process: ForkServerProcess, *numbers: signal.Signals) -> None:
+    assert process.pid is not None
+    if process.exitcode is None:
+        for number in numbers:
+            os.kill(process.pid, number)
