@@ -74,9 +74,9 @@ bool a_paste_has_its_bytes, a_live_paste_is_never_released, the_count_is_right, 
 
 inline queue(k, passes) { if :: queued[k] < passes -> queued[k] = passes :: else fi }
 
-/* settle_put: a reference to what is there, or new content of the intent's own bytes */
+/* finish_put: a reference to what is there, or new content of the intent's own bytes */
 inline refer(i) { there[i] = true; due[i] = false; marked[i] = false; ref_count++ }
-inline settle_put(i, uploaded) {
+inline finish_put(i, uploaded) {
     if
     :: content ->
         refer(i);
@@ -93,7 +93,7 @@ inline drop_intent(i, uploaded) {
     if :: uploaded -> queue(KEY(i), 2) :: else fi
 #endif
 }
-/* abort_put, and owe_upload where the intent is gone */
+/* abort_put, and enqueue_late_upload where the intent is gone */
 inline give_up(i, uploaded) {
     if
     :: intent[i] -> drop_intent(i, uploaded)
@@ -145,11 +145,11 @@ commit:
 #ifdef REFERENCE_WITHOUT_LOCK
         if :: content -> goto seen :: else fi;
 #endif
-        d_step { settle_put(i, uploaded); answerable[KEY(i)] = false; uploaded = false; JUDGE }
+        d_step { finish_put(i, uploaded); answerable[KEY(i)] = false; uploaded = false; JUDGE }
         goto end_idle
        }
 #ifdef NO_BYTES_CHECK
-    STEP_TO(end_idle, MAY_COMMIT(i) && !content && !uploaded, settle_put(i, uploaded))
+    STEP_TO(end_idle, MAY_COMMIT(i) && !content && !uploaded, finish_put(i, uploaded))
 #else
     :: atomic { MAY_COMMIT(i) && !content && !uploaded -> goto upload }       /* RP002 */
 #endif
@@ -228,7 +228,7 @@ inline release_rows(w) {
     release_row(w, 0); release_row(w, 1);
     rows[w] = 0
 }
-inline give_back(b) {
+inline return_batch(b) {
     if :: HAS(rows[b], 0) -> marked[0] = false :: else fi;
     if :: HAS(rows[b], 1) -> marked[1] = false :: else fi;
     rows[b] = 0
@@ -291,7 +291,7 @@ end_desk:                             /* a worker whose claim was taken back mee
 #endif
        }
     :: atomic { state[w] == RELEASED -> in_hand[w] = journal[w]; goto outside } /* its answer, asked for again */
-    STEP_TO(outside, state[w] == CLAIMED, give_back(w); state[w] = RELEASED)      /* others hold the content */
+    STEP_TO(outside, state[w] == CLAIMED, return_batch(w); state[w] = RELEASED)      /* others hold the content */
     DIES(w)
     fi;
 outside:
@@ -318,17 +318,17 @@ outside:
 /* reset_stuck */
 inline reset(b) {
 #ifdef RESETS_RELEASED
-    if :: state[b] == CLAIMED -> give_back(b) :: else fi;
+    if :: state[b] == CLAIMED -> return_batch(b) :: else fi;
     forget_batch(b)
 #else
     if
     :: state[b] == CLAIMED ->
 #ifdef NO_TOKEN_CHECK
-        kept = rows[b]; give_back(b); forget_batch(b); rows[b] = kept; kept = 0
+        kept = rows[b]; return_batch(b); forget_batch(b); rows[b] = kept; kept = 0
 #elif defined(RESET_LEAVES_MARKS)
         forget_batch(b)
 #else
-        give_back(b); forget_batch(b)
+        return_batch(b); forget_batch(b)
 #endif
     :: else -> ownerless[b] = true
     fi
@@ -339,7 +339,7 @@ active proctype watchdog() {
     byte kept;
 #endif
 #ifdef WATCHDOG_IN_TWO_STEPS
-#define RESET(b) :: state[b] == CLAIMED -> d_step { give_back(b); forget_batch(b); JUDGE }
+#define RESET(b) :: state[b] == CLAIMED -> d_step { return_batch(b); forget_batch(b); JUDGE }
 #else
 #define RESET(b) STEP(state[b] == CLAIMED || (state[b] == RELEASED && !ownerless[b]), reset(b))
 #endif
@@ -351,9 +351,9 @@ end_watchdog:
     od
 }
 
-/* resolve_intent. Nobody deletes an object that has an intent, so what was found is there still; what was not may be by now. */
+/* finish_intent. Nobody deletes an object that has an intent, so what was found is there still; what was not may be by now. */
 #define RESOLVE(i) \
-    STEP(intent[i] && stored[KEY(i)], settle_put(i, true)) \
+    STEP(intent[i] && stored[KEY(i)], finish_put(i, true)) \
     STEP(intent[i], drop_intent(i, true))
 active proctype pending_reaper() {
 end_pending:

@@ -96,7 +96,7 @@ class App:
         """A session that is closed after the block."""
         session = Session(
             lambda: self._connect_lazily(slot),
-            lambda q: q.leave_unknown(self.worker, self.holdings.known()),
+            lambda q: q.return_unknown_batches(self.worker, self.holdings.known()),
             answered=self.answered,
         )
         try:

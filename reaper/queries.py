@@ -97,21 +97,21 @@ class Queries:
         """Let the next page's contents go that no paste names; their objects are in a batch to adopt."""
         return self._only(Collected, "select * from reaper.collect_unreferenced(%s)", limit)
 
-    def give_back(self, batch_id: UUID) -> int:
+    def return_batch(self, batch_id: UUID) -> int:
         """End a claim without deleting anything."""
-        return int(self._value("select reaper.give_back(%s)", batch_id))
+        return int(self._value("select reaper.return_batch(%s)", batch_id))
 
-    def leave_unknown(self, worker: str, known: Sequence[UUID]) -> int:
+    def return_unknown_batches(self, worker: str, known: Sequence[UUID]) -> int:
         """Let go of batches that we hold without knowing: the answer that named them was lost."""
-        return int(self._value("select reaper.leave_unknown(%s, %s)", worker, list(known)))
+        return int(self._value("select reaper.return_unknown_batches(%s, %s)", worker, list(known)))
 
-    def returned_ownerless(self) -> bool:
+    def return_ownerless_rows(self) -> bool:
         """Give back rows that a drop had to leave to somebody else; whether there were any."""
-        return bool(self._value("select reaper.returned_ownerless()"))
+        return bool(self._value("select reaper.return_ownerless_rows()"))
 
-    def ownerless_rows(self) -> int:
+    def count_ownerless_rows(self) -> int:
         """How many rows a drop had to leave to somebody else who still holds them."""
-        return int(self._value("select reaper.ownerless_rows()"))
+        return int(self._value("select reaper.count_ownerless_rows()"))
 
     def reset_stuck(self, older_than: timedelta) -> Reset:
         """Take back what dead workers hold."""
@@ -174,11 +174,11 @@ class Queries:
         """Give a put up; False when the intent is gone already."""
         return bool(self._value("select reaper.abort_put(%s, %s)", intent_id, uploaded))
 
-    def owe_upload(self, intent: Intent, content_hash: str, size_bytes: int) -> bool:
+    def enqueue_late_upload(self, intent: Intent, content_hash: str, size_bytes: int) -> bool:
         """Queue the bytes of an intent that is gone, unless somebody has them; whether that was needed."""
         return bool(
             self._value(
-                "select reaper.owe_upload(%s, %s, %s, %s)",
+                "select reaper.enqueue_late_upload(%s, %s, %s, %s)",
                 intent.backend,
                 intent.object_key,
                 content_hash,
@@ -215,11 +215,11 @@ class Queries:
         """Lease puts that were begun long ago and not settled, a fair share of each backend that answers."""
         return self._rows(PendingIntent, "select * from reaper.claim_intents(%s)", limit)
 
-    def resolve_intent(self, intent: PendingIntent, found: bool, size: int | None, sha256: str | None) -> str:
+    def finish_intent(self, intent: PendingIntent, found: bool, size: int | None, sha256: str | None) -> str:
         """Settle a leased intent by what lies under its key: 'committed', 'dropped' or 'gone'."""
         return str(
             self._value(
-                "select reaper.resolve_intent(%s, %s, %s, %s, %s)",
+                "select reaper.finish_intent(%s, %s, %s, %s, %s)",
                 intent.intent_id,
                 intent.lease,
                 found,
@@ -228,10 +228,10 @@ class Queries:
             )
         )
 
-    def defer_intent(self, intent: PendingIntent, error: str) -> bool:
+    def return_intent(self, intent: PendingIntent, error: str) -> bool:
         """Give a leased intent back, since its backend did not answer; False when its writer settled it."""
         return bool(
-            self._value("select reaper.defer_intent(%s, %s, %s)", intent.intent_id, intent.lease, error)
+            self._value("select reaper.return_intent(%s, %s, %s)", intent.intent_id, intent.lease, error)
         )
 
     def register_backend(self, name: str, quota: int | None) -> None:
@@ -242,17 +242,17 @@ class Queries:
         """The circuits of all backends that were ever in trouble."""
         return self._rows(Circuit, "select * from reaper.circuit_states()")
 
-    def report_failure(self, backend: str, error: str) -> str:
+    def record_backend_failure(self, backend: str, error: str) -> str:
         """Say that a backend did not answer; the state of its circuit after that."""
-        return str(self._value("select reaper.report_failure(%s, %s)", backend, error))
+        return str(self._value("select reaper.record_backend_failure(%s, %s)", backend, error))
 
-    def report_success(self, backend: str) -> bool:
+    def record_backend_success(self, backend: str) -> bool:
         """Say that a backend answered; whether that closed its circuit."""
-        return bool(self._value("select reaper.report_success(%s)", backend))
+        return bool(self._value("select reaper.record_backend_success(%s)", backend))
 
-    def begin_probe(self, backend: str) -> UUID | None:
+    def claim_probe(self, backend: str) -> UUID | None:
         """The token for the one probe of a backend whose pause is over; None for all others."""
-        token: UUID | None = self._value("select reaper.begin_probe(%s)", backend)
+        token: UUID | None = self._value("select reaper.claim_probe(%s)", backend)
         return token
 
     def finish_probe(self, backend: str, probe: UUID, error: str | None) -> bool:
@@ -275,26 +275,26 @@ class Queries:
         """Make a service known; what a DBA changed stays."""
         self._value("select reaper.register_service(%s, %s, %s, %s)", name, schedule, description, enabled)
 
-    def due_services(self) -> list[Due]:
+    def sync_services(self) -> list[Due]:
         """What a tick has to see to."""
-        return self._rows(Due, "select * from reaper.due_services()")
+        return self._rows(Due, "select * from reaper.sync_services()")
 
-    def dispatch(self, name: str, seen: datetime | None, upcoming: datetime) -> int:
+    def enqueue_run(self, name: str, seen: datetime | None, upcoming: datetime) -> int:
         """Plan the next run and queue this one, unless another tick was first; returns how many jobs."""
-        return int(self._value("select reaper.dispatch(%s, %s, %s)", name, seen, upcoming))
+        return int(self._value("select reaper.enqueue_run(%s, %s, %s)", name, seen, upcoming))
 
-    def defer_job(self, task: str, lock: str, arguments: Mapping[str, Any]) -> bool:
+    def enqueue_job(self, task: str, lock: str, arguments: Mapping[str, Any]) -> bool:
         """Queue a job; False when one of that name waits already."""
-        return bool(self._value("select reaper.defer_job(%s, %s, %s)", task, lock, Jsonb(dict(arguments))))
+        return bool(self._value("select reaper.enqueue_job(%s, %s, %s)", task, lock, Jsonb(dict(arguments))))
 
     def lock_service(self, name: str) -> bool:
         """Try to be the only one that runs the service, for as long as this connection lives."""
-        taken = self._value("select pg_try_advisory_lock(%s, reaper.service_lock(%s))", LOCK_CLASS, name)
+        taken = self._value("select pg_try_advisory_lock(%s, reaper.service_lock_key(%s))", LOCK_CLASS, name)
         return bool(taken)
 
     def unlock_service(self, name: str) -> None:
         """Let others run the service, from this moment on."""
-        self._value("select pg_advisory_unlock(%s, reaper.service_lock(%s))", LOCK_CLASS, name)
+        self._value("select pg_advisory_unlock(%s, reaper.service_lock_key(%s))", LOCK_CLASS, name)
 
     def is_runnable(self, name: str) -> bool:
         """Whether the service is switched on and not paused."""
@@ -319,9 +319,9 @@ class Queries:
         document = None if result is None else Jsonb(dict(result))
         self._value("select reaper.finish_run(%s, %s, %s)", name, document, error)
 
-    def skip_run(self, name: str) -> None:
+    def record_skipped_run(self, name: str) -> None:
         """Count a run that another worker was at."""
-        self._value("select reaper.skip_run(%s)", name)
+        self._value("select reaper.record_skipped_run(%s)", name)
 
     def rescue_jobs(self, limit: int) -> list[Rescued]:
         """Free the jobs of dead workers."""
@@ -344,9 +344,9 @@ class Queries:
         row = self._first("select reason from reaper.throttle() where wait")
         return str(row[0]) if row else None
 
-    def note_throttle(self, worker: str, reason: str | None) -> None:
+    def record_throttle(self, worker: str, reason: str | None) -> None:
         """Show operators why this worker waits."""
-        self._value("select reaper.note_throttle(%s, %s)", worker, reason)
+        self._value("select reaper.record_throttle(%s, %s)", worker, reason)
 
     def policy_limit(self, policy: str) -> int | None:
         """How many rows one purge deletes at most; None for a policy that is gone."""

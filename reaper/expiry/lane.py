@@ -185,8 +185,8 @@ class Lane:
 
         Rows whose content somebody holds were waited for already, and are none of these.
         """
-        given_back = self.session.call(lambda q: q.returned_ownerless())
-        if not given_back and not self.session.call(lambda q: q.ownerless_rows()):
+        given_back = self.session.call(lambda q: q.return_ownerless_rows())
+        if not given_back and not self.session.call(lambda q: q.count_ownerless_rows()):
             return False
         pause = next(pauses, None)
         time.sleep(pause or 0.0)
@@ -208,7 +208,7 @@ class Lane:
     def _give_back(self, batch_id: UUID, error: DatabaseError) -> None:
         self.telemetry.given_back(batch_id, error)
         with self._unless_lost(batch_id):
-            self.session.call(lambda q: q.give_back(batch_id))
+            self.session.call(lambda q: q.return_batch(batch_id))
         self.holdings.remove(batch_id)
 
     def _settle(self, batch: Batch) -> None:

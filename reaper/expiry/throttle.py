@@ -40,6 +40,6 @@ class Throttle:
                 return
             changed = (reason is None) != (self._noted is None)
             self._noted = reason
-        self._session.call(lambda q: q.note_throttle(self._worker, reason))
+        self._session.call(lambda q: q.record_throttle(self._worker, reason))
         if changed:
             self._telemetry.throttled(reason)

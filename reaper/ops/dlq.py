@@ -33,10 +33,10 @@ select backend, cause, objects, bytes, retired_names, first_buried_at, last_buri
   from reaper.count_dlq(%(backend)s, %(cause)s, %(ids)s, %(before)s)
 """
 _RETRY = """
-select reaper.retry_dead(%(backend)s, %(cause)s, %(ids)s, %(reason)s, p_buried_before => %(before)s)
+select reaper.retry_dlq(%(backend)s, %(cause)s, %(ids)s, %(reason)s, p_buried_before => %(before)s)
 """
 _WRITE_OFF = """
-select reaper.write_off_dead(%(backend)s, %(cause)s, %(ids)s, %(reason)s,
+select reaper.write_off_dlq(%(backend)s, %(cause)s, %(ids)s, %(reason)s,
                              p_buried_before => %(before)s, p_free_names => %(free_names)s)
 """
 

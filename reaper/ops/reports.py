@@ -240,7 +240,7 @@ class Reports:
 
     def owed(self) -> dict[str, int]:
         """What waits to be deleted, was given up, or is on its way in, by kind."""
-        return {row[0]: row[1] for row in self._all("select what, number from reaper.owed_counts()")}
+        return {row[0]: row[1] for row in self._all("select what, number from reaper.queue_counts()")}
 
     def known_objects(self, backend: str, keys: Sequence[str]) -> dict[str, Known]:
         """Where PostgreSQL knows these keys from; those that are missing in the answer are nobody's."""
@@ -256,9 +256,9 @@ class Reports:
         query = "select content_hash, pastes, examples from reaper.live_pastes(%s)"
         return {row[0]: (row[1], row[2]) for row in self._all(query, list(hashes))}
 
-    def judge_cached(self, codes: Sequence[str]) -> dict[str, str]:
+    def check_cached(self, codes: Sequence[str]) -> dict[str, str]:
         """What becomes of the cache entries of these codes."""
-        query = "select short_code, judgement from reaper.judge_cached(%s)"
+        query = "select short_code, judgement from reaper.check_cached(%s)"
         return {row[0]: row[1] for row in self._all(query, list(codes))}
 
     def backends(self) -> list[Shelter]:

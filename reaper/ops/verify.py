@@ -173,7 +173,7 @@ class Verifier:
             self.report.notes.append(f"the cache was not looked at: {error.message}")
 
     def _stale(self, codes: Sequence[str]) -> list[str]:
-        judged = self.reports.judge_cached(codes)
+        judged = self.reports.check_cached(codes)
         stale = [code for code, judgement in judged.items() if self._is_stale(judgement)]
         self.report.seen["cache entries"] += len(codes)
         self.report.seen["waiting for the drain"] += sum(j in ("waiting", "owed") for j in judged.values())
@@ -186,7 +186,7 @@ class Verifier:
 
     def _confirm_stale(self, codes: Sequence[str]) -> None:
         present = list(self.cache.present(codes))
-        for code, judgement in self.reports.judge_cached(present).items():
+        for code, judgement in self.reports.check_cached(present).items():
             if self._is_stale(judgement):
                 overdue = judgement == "overdue"
                 self.report.add(

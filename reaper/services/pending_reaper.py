@@ -66,14 +66,14 @@ class OneBackend:
     def _resolve(self, intent: PendingIntent) -> str:
         try:
             size, sha256 = self._look(intent)
-            return self._tools.ask(lambda q: q.resolve_intent(intent, size is not None, size, sha256))
+            return self._tools.ask(lambda q: q.finish_intent(intent, size is not None, size, sha256))
         except ClaimLost:
             raise
         except ReaperError as error:
             if isinstance(error, Unreachable):
                 self._silence = error
             text = said(error)
-            self._tools.ask(lambda q: q.defer_intent(intent, text))
+            self._tools.ask(lambda q: q.return_intent(intent, text))
             return "deferred"
 
     def _look(self, intent: PendingIntent) -> tuple[int | None, str | None]:

@@ -65,7 +65,7 @@ class Circuits:
                 return
             self._told_at[backend] = now
             self._failing.discard(backend)
-        if self._ask(lambda q: q.report_success(backend)):
+        if self._ask(lambda q: q.record_backend_success(backend)):
             self._expire()
 
     def failed(self, backend: str, error: str) -> None:
@@ -73,7 +73,7 @@ class Circuits:
         with self._guard:
             self._failing.add(backend)
         self._telemetry.backend_failed(backend)
-        if self._ask(lambda q: q.report_failure(backend, error)) not in (None, "closed"):
+        if self._ask(lambda q: q.record_backend_failure(backend, error)) not in (None, "closed"):
             self._expire()
 
     def _expire(self) -> None:

@@ -37,7 +37,7 @@ class Breaker:
 
     def _probe(self, backend: str) -> bool | None:
         """Whether it answers again; None when it is not yet time, or somebody else is at it."""
-        token = self.session.call(lambda q: q.begin_probe(backend))
+        token = self.session.call(lambda q: q.claim_probe(backend))
         if token is None:
             return None
         error = self._refusal(backend)

@@ -116,7 +116,9 @@ class Attempt:
                 return True
             if self._uploading:
                 # Whoever ended it may have been done with its key before our bytes came.
-                self._pool.call(lambda q: q.owe_upload(self._intent, self._body.sha256, self._body.size))
+                self._pool.call(
+                    lambda q: q.enqueue_late_upload(self._intent, self._body.sha256, self._body.size)
+                )
             return False
         # PostgreSQL is away: the pending reaper does it.
         return True

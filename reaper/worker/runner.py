@@ -93,7 +93,7 @@ class Crew:
 
     def tick(self) -> None:
         """Queue what is due, and plan when it is due next."""
-        for due in self.session.call(lambda q: q.due_services()):
+        for due in self.session.call(lambda q: q.sync_services()):
             self._dispatch(due)
 
     def run_service(self, name: str) -> None:
@@ -157,7 +157,7 @@ class Crew:
         except ConfigError as error:
             self._complain(due, error)
             return
-        self.session.call(lambda q: q.dispatch(due.name, due.next_run_at, upcoming))
+        self.session.call(lambda q: q.enqueue_run(due.name, due.next_run_at, upcoming))
 
     def _complain(self, due: Due, error: ConfigError) -> None:
         # Once per text: it is due again at every tick.
@@ -170,7 +170,7 @@ class Crew:
         with exclusion(self.connect, service.name) as lock:
             if not lock.taken:
                 self.telemetry.run_skipped(service.name)
-                self.session.call(lambda q: q.skip_run(service.name))
+                self.session.call(lambda q: q.record_skipped_run(service.name))
                 return False
             return self._run_in_session(service, lock.is_held).more
 
@@ -204,7 +204,7 @@ class Crew:
         self.telemetry.run_finished(name)
 
     def _come_back(self, task: str, lock: str, arguments: Mapping[str, str | int]) -> None:
-        self.session.call(lambda q: q.defer_job(task, lock, arguments))
+        self.session.call(lambda q: q.enqueue_job(task, lock, arguments))
 
     def _come_back_after_failure(self, slot: int) -> None:
         with suppress(ReaperError):

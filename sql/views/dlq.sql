@@ -6,7 +6,7 @@ create or replace view reaper.dlq as
            exists (select from reaper.retired_keys k where k.object_key = d.object_key) as name_retired
       from reaper.cleanup_dlq d
      order by d.buried_at, d.queue_id;
-comment on view reaper.dlq is 'Objects that could not be deleted and wait for an operator; their bytes are still stored. count_dlq() sums them up, retry_dead() and write_off_dead() settle them.';
+comment on view reaper.dlq is 'Objects that could not be deleted and wait for an operator; their bytes are still stored. count_dlq() sums them up, retry_dlq() and write_off_dlq() settle them.';
 comment on column reaper.dlq.queue_id is 'The number by which it is retried or dropped.';
 comment on column reaper.dlq.backend is 'Where the object lies.';
 comment on column reaper.dlq.object_key is 'Its name.';

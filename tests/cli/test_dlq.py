@@ -108,8 +108,8 @@ def test_a_retry_counts_first_and_the_next_pass_deletes_them(
     assert orphans(db) == 20
     audited = db.execute("select who, action, subject, reason, detail from reaper.audit order by audit_id")
     assert [tuple(line) for line in audited] == [
-        ("cli_operator", "retry_dead", "backend b1, cause AccessDenied", "policy healed", "3 objects"),
-        ("cli_operator", "retry_dead", "backend b2, cause AccessDenied", "policy healed", "1 object"),
+        ("cli_operator", "retry_dlq", "backend b1, cause AccessDenied", "policy healed", "3 objects"),
+        ("cli_operator", "retry_dlq", "backend b2, cause AccessDenied", "policy healed", "1 object"),
     ]
 
 

@@ -109,7 +109,7 @@ def test_a_probe_writes_and_deletes_and_only_when_it_is_asked_for(run: Run, buck
 
 def test_a_backend_that_is_left_alone_is_named(run: Run, db: Connection) -> None:
     db.execute("update reaper.settings set circuit_failures = 1")
-    db.execute("select reaper.report_failure('default', 'no connection')")
+    db.execute("select reaper.record_backend_failure('default', 'no connection')")
     assert verdicts(run)["circuit default"] == "warn"
     assert "open: no connection" in run("doctor").out
 

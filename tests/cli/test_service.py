@@ -118,7 +118,7 @@ def test_a_service_that_does_not_exist_is_refused_with_those_that_do(operate: Ru
 
 
 def defer(db: Connection, lock: str) -> None:
-    db.execute("select reaper.defer_job('reaper.service', %s, %s)", [lock, json.dumps({"name": lock})])
+    db.execute("select reaper.enqueue_job('reaper.service', %s, %s)", [lock, json.dumps({"name": lock})])
 
 
 def test_jobs_are_listed_and_those_of_dead_workers_rescued(operate: Run, db: Connection) -> None:
@@ -138,9 +138,9 @@ def test_status_counts_the_slots_and_says_why_a_worker_waits(
 ) -> None:
     clock.stop()
     db.execute(
-        "select reaper.heartbeat('host:1:a'), reaper.note_throttle('host:1:a', 'replica x is 40 s behind')"
+        "select reaper.heartbeat('host:1:a'), reaper.record_throttle('host:1:a', 'replica x is 40 s behind')"
     )
-    db.execute("select reaper.defer_job('reaper.drain', 'drain:0', '{\"slot\": 0}')")
+    db.execute("select reaper.enqueue_job('reaper.drain', 'drain:0', '{\"slot\": 0}')")
     out = operate("status").out
     assert "0 draining, 1 waiting" in out
     assert "waits: replica x is 40 s behind" in out

@@ -101,7 +101,7 @@ def test_status_shows_what_lies_on_each_backend_and_which_is_left_alone(
     db.execute("select reaper.register_backend('cold', 5000)")
     db.execute("select reaper.commit_put(intent_id, true) from reaper.begin_put('a', 'h', 1500, null)")
     for _ in range(5):
-        db.execute("select reaper.report_failure('default', 'no connection')")
+        db.execute("select reaper.record_backend_failure('default', 'no connection')")
     out = bare_run("status", REAPER_DATABASE_URL=dsn).out
     assert "cold: 0 bytes of 5.0 kB" in out
     assert "default: 1.5 kB" in out

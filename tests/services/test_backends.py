@@ -143,9 +143,9 @@ def test_a_worker_starts_without_one_backend_and_catches_up_when_it_is_back(pair
 
 def test_a_probe_whose_sender_died_is_sent_again_and_its_late_answer_changes_nothing(pair: Pair) -> None:
     pair.sql("update reaper.settings set circuit_failures = 1")
-    pair.sql("select reaper.report_failure('cold', 'no connection')")
+    pair.sql("select reaper.record_backend_failure('cold', 'no connection')")
     pair.advance_clock("1 minute")
-    stale = pair.value("select reaper.begin_probe('cold')")
+    stale = pair.value("select reaper.claim_probe('cold')")
     with pair.crew() as crew:
         crew.run_service("breaker_watchdog")
         assert (pair.circuit("cold"), result(pair, "breaker_watchdog")[0]["probed"]) == ("half_open", 0)
@@ -158,7 +158,7 @@ def test_a_probe_whose_sender_died_is_sent_again_and_its_late_answer_changes_not
 
 def test_a_probe_that_fails_leaves_the_backend_alone_for_longer(pair: Pair) -> None:
     pair.sql("update reaper.settings set circuit_failures = 1")
-    pair.sql("select reaper.report_failure('cold', 'no connection')")
+    pair.sql("select reaper.record_backend_failure('cold', 'no connection')")
     pair.cut("cold")
     with pair.crew() as crew:
         for _ in range(3):

@@ -18,7 +18,7 @@ from tests.services.conftest import planned, result, service
 from tests.support.worker_world import Works, wait_until
 
 Populate = Callable[..., None]
-LOCK = "pg_try_advisory_lock(1919246704, reaper.service_lock(%s))"
+LOCK = "pg_try_advisory_lock(1919246704, reaper.service_lock_key(%s))"
 
 
 def test_the_first_tick_plans_every_service_and_starts_none(world: Works, crew: Crew) -> None:

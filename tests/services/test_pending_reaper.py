@@ -166,6 +166,6 @@ def test_a_writer_that_comes_back_before_the_verdict_keeps_its_paste(pair: Pair)
         pair.advance_clock("16 minutes")
         leased = pair.sql("select lease, intent_id from reaper.claim_intents()")[0]
         pair.sql("select reaper.commit_put(%s, true)", intent)
-        assert pair.value("select reaper.resolve_intent(%s, %s, true, 10)", intent, leased[0]) == "gone"
+        assert pair.value("select reaper.finish_intent(%s, %s, true, 10)", intent, leased[0]) == "gone"
         assert resolve(pair, crew) == {"committed": 0, "dropped": 0, "deferred": 0}
     pair.judge()

@@ -12,7 +12,7 @@ from tests.services.test_workers import started
 from tests.support.sample_services import MARKS, ONCE
 from tests.support.worker_world import Works, terminate, wait_until
 
-DEFER = "select reaper.defer_job('reaper.service', 'service:once', '{\"name\": \"once\"}')"
+DEFER = "select reaper.enqueue_job('reaper.service', 'service:once', '{\"name\": \"once\"}')"
 DEAD = "insert into procrastinate_workers (last_heartbeat) values (now() - interval '1 hour')"
 TAKEN = (
     "update procrastinate_jobs set status = 'doing', worker_id = (select max(id) from procrastinate_workers)"

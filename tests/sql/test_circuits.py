@@ -19,15 +19,17 @@ def tuned(db, clock):
 
 def fail(db, times=1, error="ConnectTimeout: no answer", backend="b2") -> str:
     """The state after the last of so many failures."""
-    return [value(db, "select reaper.report_failure(%s, %s)", backend, error) for _ in range(times)][-1]
+    return [value(db, "select reaper.record_backend_failure(%s, %s)", backend, error) for _ in range(times)][
+        -1
+    ]
 
 
 def succeed(db) -> bool:
-    return value(db, "select reaper.report_success('b2')")
+    return value(db, "select reaper.record_backend_success('b2')")
 
 
-def begin_probe(db):
-    return value(db, "select reaper.begin_probe('b2')")
+def claim_probe(db):
+    return value(db, "select reaper.claim_probe('b2')")
 
 
 def finish_probe(db, probe, error=None) -> bool:
@@ -48,7 +50,7 @@ def pause(db) -> float:
 def failed_probe(db, clock) -> float:
     """The pause after one more probe that failed."""
     clock.advance("12 minutes")
-    assert finish_probe(db, begin_probe(db), "still away")
+    assert finish_probe(db, claim_probe(db), "still away")
     return float(pause(db))
 
 
@@ -93,7 +95,7 @@ def test_failures_that_come_in_late_do_not_lengthen_the_pause(db):
 def test_failures_that_come_in_late_do_not_disturb_the_probe(db, clock):
     fail(db, 3)
     clock.advance("1 minute")
-    probe = begin_probe(db)
+    probe = claim_probe(db)
     assert fail(db, 5) == "half_open"
     assert finish_probe(db, probe) is True
     assert states(db) == {"b2": "closed"}
@@ -110,7 +112,7 @@ def test_an_answer_closes_it_also_while_it_is_open(db):
 def test_an_answer_makes_the_probe_unnecessary(db, clock):
     fail(db, 3)
     clock.advance("1 minute")
-    probe = begin_probe(db)
+    probe = claim_probe(db)
     assert succeed(db) is True
     assert finish_probe(db, probe, "timeout") is False
     assert states(db) == {"b2": "closed"}
@@ -126,24 +128,24 @@ def test_a_success_with_nothing_to_reset_writes_nothing(db):
 
 def test_no_probe_goes_before_the_pause_is_over(db, clock):
     fail(db, 3)
-    assert begin_probe(db) is None
+    assert claim_probe(db) is None
     clock.advance("23 seconds")
-    assert begin_probe(db) is None
+    assert claim_probe(db) is None
     clock.advance("13 seconds")
-    assert begin_probe(db) is not None
+    assert claim_probe(db) is not None
     assert states(db) == {"b2": "half_open"}
 
 
 def test_a_closed_circuit_is_not_probed(db):
     fail(db)
-    assert begin_probe(db) is None
-    assert value(db, "select reaper.begin_probe('never seen')") is None
+    assert claim_probe(db) is None
+    assert value(db, "select reaper.claim_probe('never seen')") is None
 
 
 def test_a_probe_that_is_answered_closes_it(db, clock):
     fail(db, 3)
     clock.advance("1 minute")
-    assert finish_probe(db, begin_probe(db)) is True
+    assert finish_probe(db, claim_probe(db)) is True
     circuit = record(db, CIRCUIT)
     assert (circuit.state, circuit.failures, circuit.trips) == ("closed", 0, 0)
     assert fail(db) == "closed", "the row of failures begins anew"
@@ -178,10 +180,10 @@ def test_a_pause_longer_than_ten_minutes_is_what_the_dba_wanted(db):
 def test_a_stale_token_changes_nothing(db, clock):
     fail(db, 3)
     clock.advance("1 minute")
-    late = begin_probe(db)
+    late = claim_probe(db)
     clock.advance("3 minutes")
     assert value(db, "select reaper.reset_stale_probes()") == 1
-    probe = begin_probe(db)
+    probe = claim_probe(db)
     before = record(db, CIRCUIT)
     for token in (late, uuid4(), None):
         assert finish_probe(db, token) is False
@@ -193,13 +195,13 @@ def test_a_stale_token_changes_nothing(db, clock):
 def test_a_probe_that_is_lost_is_reset_and_the_next_may_go_at_once(db, clock):
     fail(db, 3)
     clock.advance("1 minute")
-    begin_probe(db)
+    claim_probe(db)
     clock.advance("1 minute 59 seconds")
     assert value(db, "select reaper.reset_stale_probes()") == 0
     clock.advance("1 second")
     assert value(db, "select reaper.reset_stale_probes()") == 1
     assert record(db, CIRCUIT).trips == 1
-    assert begin_probe(db) is not None
+    assert claim_probe(db) is not None
 
 
 @pytest.mark.parametrize("age", [None, "-1 second"])
@@ -214,8 +216,8 @@ def test_of_two_that_want_to_probe_at_the_same_time_one_may(db, clock, connect, 
     first, second = connect(), connect()
     tokens = []
     with first.transaction():
-        tokens.append(begin_probe(first))
-        rival = threading.Thread(target=lambda: tokens.append(begin_probe(second)))
+        tokens.append(claim_probe(first))
+        rival = threading.Thread(target=lambda: tokens.append(claim_probe(second)))
         rival.start()
         waits(second)
     rival.join()
@@ -242,4 +244,4 @@ def test_an_application_may_report_and_look_but_not_probe(db):
     assert succeed(db) is False
     assert states(db) == {"b2": "closed"}
     with refused("42501"):
-        begin_probe(db)
+        claim_probe(db)

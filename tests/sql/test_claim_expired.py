@@ -59,7 +59,7 @@ def test_a_claim_goes_on_where_the_last_one_ended(db, paste, me):
 def test_the_cursor_passes_rows_that_came_back_behind_it(db, paste, me):
     paste.many("p", 3)
     (first,) = me.call("claim_expired", 2, "w")
-    me.call("give_back", first.batch_id)
+    me.call("return_batch", first.batch_id)
     # Were the last code included, a drain that cannot release it would claim it for ever.
     (second,) = me.call("claim_expired", 10, "w", first.last_expires_at, first.last_short_code)
     assert batch_codes(db, second.batch_id) == {"p00003"} == marked(db)

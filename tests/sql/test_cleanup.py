@@ -196,7 +196,7 @@ def test_a_worker_lets_go_of_batches_that_it_holds_without_knowing(db, paste, me
     paste.many("p", 4)
     known, claimed, released = me.claim(1), me.claim(1), me.claim(1)
     me.drop(released)
-    assert me.call("leave_unknown", me.name, [known])[0][0] == 2
+    assert me.call("return_unknown_batches", me.name, [known])[0][0] == 2
     states = dict(db.execute("select batch_id, worker from reaper.batches"))
     assert states == {known: me.name, released: None}
     with refused("RP001"):

@@ -44,7 +44,7 @@ def test_behind_an_open_circuit_it_is_due_at_once_and_left_alone_until_that_clos
     settle(me, token, failures(objects, "circuit is open", outage=True))
     assert queued(db).pause == timedelta(0)
     assert lease(me) == (None, [])
-    db.execute("select reaper.report_success('b1')")
+    db.execute("select reaper.record_backend_success('b1')")
     assert lease(me)[1] == objects
 
 
@@ -86,7 +86,7 @@ def test_seventy_two_hours_of_outage_bury_nothing_and_all_is_gone_in_the_first_p
         for _ in range(4):
             # Nobody knows yet, or the probe was answered by chance: one more try of all.
             if hour % 12 == 0:
-                db.execute("select reaper.report_success('sick')")
+                db.execute("select reaper.record_backend_success('sick')")
             while (claimed := lease(me, 100))[1]:
                 away = [each for each in claimed[1] if each[0] == "sick"]
                 if away:
@@ -98,7 +98,7 @@ def test_seventy_two_hours_of_outage_bury_nothing_and_all_is_gone_in_the_first_p
     assert dead(db) == {}
     assert value(db, "select max(attempts) from reaper.cleanup_queue") == 0
 
-    db.execute("select reaper.report_success('sick')")
+    db.execute("select reaper.record_backend_success('sick')")
     gone = 0
     begun = value(db, "select reaper.clock()")
     while (claimed := lease(me, 100, None, begun))[1]:

@@ -46,9 +46,9 @@ def test_a_backend_that_does_not_answer_is_left_alone_until_it_does(db, me):
     open_circuit(db, "sick")
     assert shares(lease(me, 50)[1]) == {"well": 10}
     assert lease(me) == (None, [])
-    db.execute("select reaper.begin_probe('sick')")
+    db.execute("select reaper.claim_probe('sick')")
     assert lease(me) == (None, []), "half open is for the probe"
-    db.execute("select reaper.report_success('sick')")
+    db.execute("select reaper.record_backend_success('sick')")
     assert shares(lease(me)[1]) == {"sick": 100}
 
 

@@ -35,9 +35,9 @@ def clean(worker: Worker, chance: random.Random) -> None:
 
 def decide(desk: Connection, chance: random.Random) -> None:
     """Retry most dead letters, write some off."""
-    desk.execute("select reaper.retry_dead(p_limit => %s)", [chance.randint(1, 30)])
+    desk.execute("select reaper.retry_dlq(p_limit => %s)", [chance.randint(1, 30)])
     if chance.random() < 0.2:
-        desk.execute("select reaper.write_off_dead(p_limit => 3, p_reason => 'by hand')")
+        desk.execute("select reaper.write_off_dlq(p_limit => 3, p_reason => 'by hand')")
 
 
 def fold(connection: Connection, _: random.Random) -> None:

@@ -16,11 +16,11 @@ def counted(db, filters="") -> list[tuple]:
 
 
 def retry(db, **filters) -> int:
-    return call(db, "retry_dead", filters)
+    return call(db, "retry_dlq", filters)
 
 
 def write_off(db, reason="removed by hand", **filters) -> int:
-    return call(db, "write_off_dead", {"reason": reason, **filters})
+    return call(db, "write_off_dlq", {"reason": reason, **filters})
 
 
 def call(db, function, filters) -> int:
@@ -155,7 +155,7 @@ def test_a_write_off_needs_a_reason(db, reason):
 def test_the_audit_says_who_retried_what_and_why(db):
     retry(db, backend="b1", cause="AccessDenied", reason="policy healed")
     retry(db, backend="b1", cause="AccessDenied", reason="once more")
-    assert audit(db) == [("retry_dead", "backend b1, cause AccessDenied", "policy healed", "3 objects")]
+    assert audit(db) == [("retry_dlq", "backend b1, cause AccessDenied", "policy healed", "3 objects")]
     assert value(db, "select who = session_user from reaper.audit")
 
 
@@ -164,7 +164,7 @@ def test_the_audit_keeps_the_name_of_every_object_that_was_written_off(db):
     number = value(db, "select queue_id from reaper.dlq where object_key = 'locked000001'")
     write_off(db, "locked by law", ids=[number])
     detail = f"number {number}, 100 bytes, ObjectLocked: until 2031"
-    assert audit(db) == [("write_off_dead", "b1/locked000001", "locked by law", detail)]
+    assert audit(db) == [("write_off_dlq", "b1/locked000001", "locked by law", detail)]
 
 
 @pytest.fixture
@@ -254,5 +254,5 @@ def test_a_batch_of_one_group_reads_no_other(db, me):
     assert retry(db, backend="b2", cause="ObjectLocked", limit=10) == 10
     assert ("Seq Scan", "cleanup_dlq") not in {each for plan in plans for each in scans(plan["Plan"])}
     db.execute("set auto_explain.log_min_duration = -1")
-    query = "select reaper.retry_dead('b2', 'ObjectLocked', p_limit => 10)"
+    query = "select reaper.retry_dlq('b2', 'ObjectLocked', p_limit => 10)"
     assert pages(db, query) < 500

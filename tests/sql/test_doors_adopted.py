@@ -137,8 +137,8 @@ def test_the_pending_reaper_drops_what_the_application_would_refuse(adopted):
     writer.begin("rude", HASH)
     db.execute("update reaper.settings set clock_may_move = true, clock_offset = '1 hour'")
     [intent] = writer.call("claim_intents")
-    found = writer.call("resolve_intent", intent.intent_id, intent.lease, True, 10, HASH)
-    assert found[0].resolve_intent == "dropped"
+    found = writer.call("finish_intent", intent.intent_id, intent.lease, True, 10, HASH)
+    assert found[0].finish_intent == "dropped"
     assert column(db, "select passes_left from reaper.cleanup_queue") == [2]
 
 

@@ -9,7 +9,9 @@ from tests.support.writer_fixtures import Bytes, Owed, accounts, owed, truth
 
 def owe(writer, intent, content="h", size=10):
     """What a writer says that learned that its intent is gone."""
-    return writer.call("owe_upload", intent.backend, intent.object_key, content, size)[0].owe_upload
+    return writer.call("enqueue_late_upload", intent.backend, intent.object_key, content, size)[
+        0
+    ].enqueue_late_upload
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def test_bytes_whose_paste_was_released_are_owed_by_its_batch_alone(db, writer, 
 )
 def test_no_name_but_one_of_ours_is_taken(db, writer, backend, key):
     with refused("RP005", "is not the key of an intent"):
-        writer.call("owe_upload", backend, key, "h", 10)
+        writer.call("enqueue_late_upload", backend, key, "h", 10)
     assert owed(db) == []
 
 
@@ -101,4 +103,4 @@ def test_an_application_may_say_it(db, writer):
     intent = writer.begin()
     writer.abort(intent.intent_id, False)
     db.execute("set role reaper_app")
-    assert value(db, "select reaper.owe_upload(%s, %s, 'h', 10)", intent.backend, intent.object_key)
+    assert value(db, "select reaper.enqueue_late_upload(%s, %s, 'h', 10)", intent.backend, intent.object_key)

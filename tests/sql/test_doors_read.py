@@ -62,7 +62,7 @@ def test_every_copy_is_told_those_that_answer_first(db, writer):
     assert writer.get("a").backend == "another"
 
     for _ in range(5):
-        writer.call("report_failure", "another", "away")
+        writer.call("record_backend_failure", "another", "away")
     assert [copy.backend for copy in writer.call("copies_of", "h")] == ["default", "west", "another"]
     found = writer.get("a")
     assert (found.backend, found.object_key) == ("default", key)
@@ -71,7 +71,7 @@ def test_every_copy_is_told_those_that_answer_first(db, writer):
 def test_a_copy_on_a_backend_that_does_not_answer_is_better_than_none(writer):
     writer.put("a")
     for _ in range(5):
-        writer.call("report_failure", "default", "away")
+        writer.call("record_backend_failure", "default", "away")
     assert writer.get("a").backend == "default"
 
 

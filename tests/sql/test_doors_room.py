@@ -32,7 +32,7 @@ def backends(db: Connection) -> Callable[..., None]:
 
 def away(writer: Writer, backend: str) -> None:
     for _ in range(5):
-        writer.call("report_failure", backend, "away")
+        writer.call("record_backend_failure", backend, "away")
 
 
 def places(db: Connection) -> list[str]:

@@ -180,7 +180,7 @@ def test_a_row_that_somebody_holds_for_a_moment_is_looked_at_again(db, paste, me
     with holder.transaction():
         holder.execute("select from pastes where short_code = 'p00013' for update")
         me.drop(batch)
-        assert value(db, "select reaper.ownerless_rows()") == 1
+        assert value(db, "select reaper.count_ownerless_rows()") == 1
         thread.start()
         while value(db, EVENT, drainer.info.backend_pid) != "PgSleep":
             pass
@@ -212,8 +212,8 @@ def test_a_batch_that_is_lost_while_it_waits_does_not_end_the_drain(db, paste, w
 
 # Stops at the gate that the test holds, just before the batch is looked at to be given back.
 STEAL = """
-alter function reaper.give_back(uuid) rename to give_back_after_the_gate;
-create function reaper.give_back(p_batch_id uuid) returns integer language plpgsql as $$
+alter function reaper.return_batch(uuid) rename to give_back_after_the_gate;
+create function reaper.return_batch(p_batch_id uuid) returns integer language plpgsql as $$
 begin
     perform pg_advisory_xact_lock(1);
     return reaper.give_back_after_the_gate(p_batch_id);

@@ -31,7 +31,7 @@ def claimed(me: Worker, limit: int = 100) -> dict[str, Any]:
 def resolve(
     me: Worker, intent: Any, found: bool = True, size: int | None = 10, sha: str | None = None
 ) -> str:
-    return str(me.call("resolve_intent", intent.intent_id, intent.lease, found, size, sha)[0].resolve_intent)
+    return str(me.call("finish_intent", intent.intent_id, intent.lease, found, size, sha)[0].finish_intent)
 
 
 def test_an_intent_is_left_alone_until_it_is_older_than_the_setting(me, overdue, clock):
@@ -119,7 +119,7 @@ def test_a_backend_that_does_not_answer_is_left_out_and_keeps_nobody_waiting(db,
     )
     clock.advance("1 hour")
     assert set(claimed(me)) == {"well"}
-    me.call("report_success", "default")
+    me.call("record_backend_success", "default")
     assert set(claimed(me)) == {"sick"}
 
 
@@ -285,7 +285,7 @@ def test_an_intent_whose_backend_did_not_answer_is_looked_at_again_soon(db, me, 
     clock.advance("1 hour")
     for attempt in range(1, 8):
         intent = claimed(me)["a"]
-        assert me.call("defer_intent", intent.intent_id, intent.lease, "timeout")[0].defer_intent is True
+        assert me.call("return_intent", intent.intent_id, intent.lease, "timeout")[0].return_intent is True
         row = record(
             db,
             "select attempts, last_error, lease, next_attempt - reaper.clock() as pause"
@@ -304,9 +304,9 @@ def test_only_who_holds_the_lease_can_defer(me, overdue, clock):
     held = claimed(me)["a"]
     for lease in (uuid4(), None):
         with refused("RP001"):
-            me.call("defer_intent", intent, lease, "late")
+            me.call("return_intent", intent, lease, "late")
     me.call("abort_put", intent)
-    assert me.call("defer_intent", intent, held.lease, "late")[0].defer_intent is False
+    assert me.call("return_intent", intent, held.lease, "late")[0].return_intent is False
 
 
 def test_the_claim_walks_past_no_other_backend(db, me, overdue, clock):
@@ -323,7 +323,7 @@ def test_the_claim_walks_past_no_other_backend(db, me, overdue, clock):
     for n in range(3):
         overdue(f"well{n}")
     for _ in range(5):
-        me.call("report_failure", "default", "away")
+        me.call("record_backend_failure", "default", "away")
     for _ in range(2):  # the second time the catalogue is known
         clock.advance("1 hour")
         explained = db.execute("explain (analyze, buffers, format json) select reaper.claim_intents(100)")

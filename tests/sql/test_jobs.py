@@ -13,7 +13,7 @@ def db(db):
 
 
 def defer(db, lock: str) -> int:
-    assert value(db, "select reaper.defer_job('reaper.drain', %s, '{}')", lock)
+    assert value(db, "select reaper.enqueue_job('reaper.drain', %s, '{}')", lock)
     return value(db, "select max(job_id) from reaper.jobs")
 
 

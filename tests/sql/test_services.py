@@ -10,20 +10,20 @@ def services(db):
     """A nightly and a frequent one, both planned."""
     for name, schedule in {"drain": "0 0 * * *", "sweep": "15 seconds"}.items():
         db.execute("select reaper.register_service(%s, %s, 'does things')", [name, schedule])
-        db.execute("select reaper.dispatch(%s, null, reaper.clock() + interval '1 hour')", [name])
+        db.execute("select reaper.enqueue_run(%s, null, reaper.clock() + interval '1 hour')", [name])
 
 
 def due(db) -> set[str]:
-    return set(column(db, "select name from reaper.due_services()"))
+    return set(column(db, "select name from reaper.sync_services()"))
 
 
 def seen(db, name):
     return value(db, "select next_run_at from reaper.schedule where name = %s", name)
 
 
-def dispatch(db, name) -> int:
+def enqueue_run(db, name) -> int:
     return value(
-        db, "select reaper.dispatch(%s, %s, reaper.clock() + interval '1 day')", name, seen(db, name)
+        db, "select reaper.enqueue_run(%s, %s, reaper.clock() + interval '1 day')", name, seen(db, name)
     )
 
 
@@ -34,7 +34,7 @@ def waiting(db) -> list[str]:
 def test_a_new_service_is_to_be_planned_first_and_does_not_run_at_once(db):
     db.execute("select reaper.register_service('sweep', '1 minute', 'does things')")
     assert due(db) == {"sweep"}
-    assert value(db, "select reaper.dispatch('sweep', null, reaper.clock() + interval '30 seconds')") == 0
+    assert value(db, "select reaper.enqueue_run('sweep', null, reaper.clock() + interval '30 seconds')") == 0
     assert due(db) == set()
     assert waiting(db) == []
 
@@ -44,8 +44,8 @@ def test_a_service_is_due_when_its_time_has_come_and_is_dispatched_once(db, cloc
     clock.advance("2 hours")
     assert due(db) == {"drain", "sweep"}
     planned = seen(db, "sweep")
-    assert dispatch(db, "sweep") == 1
-    assert value(db, "select reaper.dispatch('sweep', %s, reaper.clock())", planned) == 0, (
+    assert enqueue_run(db, "sweep") == 1
+    assert value(db, "select reaper.enqueue_run('sweep', %s, reaper.clock())", planned) == 0, (
         "a tick that came late"
     )
     assert due(db) == {"drain"}
@@ -55,7 +55,7 @@ def test_a_service_is_due_when_its_time_has_come_and_is_dispatched_once(db, cloc
 @pytest.mark.usefixtures("services")
 def test_a_run_that_was_missed_many_times_is_made_up_for_once(db, clock):
     clock.advance("30 days")
-    assert dispatch(db, "sweep") == 1
+    assert enqueue_run(db, "sweep") == 1
     assert due(db) == {"drain"}
 
 
@@ -63,13 +63,13 @@ def test_a_run_that_was_missed_many_times_is_made_up_for_once(db, clock):
 def test_the_drain_has_one_job_per_slot(db, clock):
     db.execute("update reaper.settings set drain_slots = 3")
     clock.advance("1 day")
-    assert dispatch(db, "drain") == 3
+    assert enqueue_run(db, "drain") == 3
     assert waiting(db) == ["drain:0", "drain:1", "drain:2"]
 
 
 def test_of_each_name_one_job_waits_at_most(db):
-    assert value(db, "select reaper.defer_job('reaper.service', 'service:x', '{}')") is True
-    assert value(db, "select reaper.defer_job('reaper.service', 'service:x', '{}')") is False
+    assert value(db, "select reaper.enqueue_job('reaper.service', 'service:x', '{}')") is True
+    assert value(db, "select reaper.enqueue_job('reaper.service', 'service:x', '{}')") is False
     assert waiting(db) == ["service:x"]
 
 
@@ -78,7 +78,7 @@ def test_a_pause_keeps_a_service_from_running_and_ends_by_itself(db, clock):
     clock.advance("2 hours")
     db.execute("select reaper.pause('drain', '2 hours', 'the month is closing')")
     assert due(db) == {"sweep"}
-    assert dispatch(db, "drain") == 0
+    assert enqueue_run(db, "drain") == 0
     clock.advance("2 hours 1 second")
     assert "drain" in due(db)
 
@@ -183,7 +183,7 @@ def test_a_failing_run_is_kept_as_failing(db):
 
 @pytest.mark.usefixtures("services")
 def test_two_services_never_share_a_lock(db):
-    keys = column(db, "select reaper.service_lock(name) from reaper.services")
+    keys = column(db, "select reaper.service_lock_key(name) from reaper.services")
     assert len(set(keys)) == 2
 
 

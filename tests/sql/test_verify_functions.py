@@ -246,7 +246,7 @@ def test_a_cache_entry_is_judged_by_what_becomes_of_its_paste(
     paste("waiting")
     paste("overdue", expires="-2 days")
     codes = ["live", "waiting", "overdue", "released", "queued", "never was"]
-    judged = dict(db.execute("select * from reaper.judge_cached(%s)", [codes]).fetchall())
+    judged = dict(db.execute("select * from reaper.check_cached(%s)", [codes]).fetchall())
     assert judged == {
         "live": "live",
         "waiting": "waiting",

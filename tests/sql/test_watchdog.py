@@ -211,7 +211,7 @@ def test_an_adopted_batch_is_held_from_then_on(paste, clock, worker, reset_stuck
 
 def test_a_batch_given_back_is_as_if_it_had_never_been_claimed(db, paste, claim, me):
     paste.many("p", 2)
-    assert me.call("give_back", claim())[0] == (2,)
+    assert me.call("return_batch", claim())[0] == (2,)
     assert marked(db) == set()
     assert value(db, "select count(*) from reaper.batches") == 0
 
@@ -221,10 +221,10 @@ def test_a_released_batch_cannot_be_given_back(paste, claim, drop, me):
     batch = claim()
     drop(batch)
     with refused("RP001"):
-        me.call("give_back", batch)
+        me.call("return_batch", batch)
 
 
-@pytest.mark.parametrize("function", ["give_back", "disown_batch"])
+@pytest.mark.parametrize("function", ["return_batch", "disown_batch"])
 def test_an_unknown_batch_can_neither_be_given_back_nor_disowned(me, function):
     with refused("RP001"):
         me.call(function, uuid4())
@@ -277,7 +277,7 @@ def test_ownerless_claims_are_returned_when_their_rows_are_free(db, paste, worke
     with writer.transaction():
         writer.execute("select from pastes for no key update")
         drop(batch)
-        assert me.call("returned_ownerless")[0] == (False,)
-    assert me.call("returned_ownerless")[0] == (True,)
-    assert me.call("returned_ownerless")[0] == (False,)
+        assert me.call("return_ownerless_rows")[0] == (False,)
+    assert me.call("return_ownerless_rows")[0] == (True,)
+    assert me.call("return_ownerless_rows")[0] == (False,)
     assert marked(db) == set()

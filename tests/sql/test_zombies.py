@@ -17,7 +17,7 @@ def lost(paste, clock, worker, reset_stuck):
     return zombie, batch
 
 
-@pytest.mark.parametrize("action", ["drop_references", "finish_batch", "give_back", "disown_batch"])
+@pytest.mark.parametrize("action", ["drop_references", "finish_batch", "return_batch", "disown_batch"])
 def test_a_zombie_is_refused_whatever_it_tries_and_changes_nothing(db, lost, worker, action):
     zombie, batch = lost
     worker("heir").claim()

@@ -95,7 +95,7 @@ def test_a_backend_that_stays_away_is_asked_no_more_and_again_when_its_circuit_i
     assert shop.value("select circuit from reaper.backends where name = 'default'") == "open"
     assert len(backends["default"].gets) == 5
     wires["default"].cut = False
-    shop.sql("select reaper.report_success('default')")
+    shop.sql("select reaper.record_backend_success('default')")
     shop.cache().flushall()
     assert store.get(everywhere) is not None
     assert len(backends["default"].gets) == 6
@@ -180,7 +180,7 @@ def test_a_backend_given_up_between_begin_and_upload_costs_a_writer_nothing(
 
     def give_up(_: str) -> None:
         for _ in range(5):
-            shop.sql("select reaper.report_failure('other', 'away')")
+            shop.sql("select reaper.record_backend_failure('other', 'away')")
 
     backends["other"].before_put = give_up
     code = store.put(b"x", DAY).short_code
@@ -195,7 +195,7 @@ def test_a_store_whose_backends_are_all_given_up_says_so_and_leaves_no_intents(
     store, backends = opened
     for name in backends:
         for _ in range(5):
-            shop.sql("select reaper.report_failure(%s, 'away')", name)
+            shop.sql("select reaper.record_backend_failure(%s, 'away')", name)
     with pytest.raises(CircuitOpen):
         store.put(b"x", DAY)
     assert len(backends["default"].puts) + len(backends["other"].puts) <= 2

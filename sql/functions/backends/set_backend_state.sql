@@ -5,7 +5,7 @@ create or replace function reaper.set_backend_state(p_name text, p_state text, p
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_before reaper.backend_list := reaper.require_backend(p_name);
+    v_before reaper.backend_list := reaper.lock_backend(p_name);
 begin
     perform reaper.require_reason(p_reason);
     if p_state is null or p_state not in ('active', 'readonly') then

@@ -5,7 +5,7 @@ create or replace function reaper.set_quota(p_name text, p_quota bigint, p_reaso
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_before reaper.backend_list := reaper.require_backend(p_name);
+    v_before reaper.backend_list := reaper.lock_backend(p_name);
 begin
     perform reaper.require_quota(p_quota);
     perform reaper.require_reason(p_reason);

@@ -5,7 +5,7 @@ create or replace function reaper.check_accounts()
     set search_path = pg_catalog, reaper, pg_temp
 as $$
     select 'the accounts equal the rows', c.backend, format('%s bytes are %s, the rows say %s', c.kind, c.booked, c.found)
-      from reaper.compare_accounts() as c;
+      from reaper.account_differences() as c;
 $$;
 comment on function reaper.check_accounts() is
     'Internal to check_invariants: what is wrong with the byte accounts.';

@@ -10,5 +10,5 @@ as $$
      where c.backend = p_backend;
 $$;
 comment on function reaper.close_circuit(text, timestamptz) is
-    'Internal to report_success and finish_probe: closes the circuit and forgets its failures.';
+    'Internal to record_backend_success and finish_probe: closes the circuit and forgets its failures.';
 revoke all on function reaper.close_circuit(text, timestamptz) from public;

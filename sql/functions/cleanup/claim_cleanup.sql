@@ -27,7 +27,7 @@ begin
     -- Deletions follow this commit. What queued the objects may not be on disk yet, and a crash would bring back an intent
     -- whose bytes are gone; a durable commit takes all earlier ones with it.
     perform reaper.commit_durably();
-    v_busy := reaper.owing_backends(p_backend, v_due);
+    v_busy := reaper.backends_due_for_cleanup(p_backend, v_due);
     -- First to each its share, then to whoever has more.
     foreach v_share in array array[ceil(p_limit::numeric / greatest(cardinality(v_busy), 1)), p_limit] loop
         foreach v_backend in array v_busy loop

@@ -28,8 +28,8 @@ begin
         return 0;
     end if;
 
-    v_gone := reaper.forget_gone(p_lease, p_failed, v_now);
-    perform reaper.bury_failed(p_lease, p_failed, v_now);
+    v_gone := reaper.finish_deleted(p_lease, p_failed, v_now);
+    perform reaper.move_to_dlq(p_lease, p_failed, v_now);
     perform reaper.postpone_failed(p_lease, p_failed, v_now);
     return v_gone;
 end;

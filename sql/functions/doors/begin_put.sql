@@ -31,7 +31,7 @@ begin
     end if;
 
     v_known := exists (select from public.content c where c.content_hash = p_content_hash);
-    v_place := reaper.place_bytes(p_size_bytes);
+    v_place := reaper.choose_backend(p_size_bytes);
     if v_place is null and not v_known then
         raise exception sqlstate 'RP008' using
             message = format('no backend has room for %s bytes', p_size_bytes),

@@ -28,7 +28,7 @@ begin
             hint    = 'Begin again. If the answer of an earlier commit was lost, ask get_paste first: it may have succeeded.';
     end if;
 
-    v_stored := reaper.settle_put(v_intent, p_uploaded, v_now);
+    v_stored := reaper.finish_put(v_intent, p_uploaded, v_now);
     return query
         select c.backend, c.object_key, v_stored from reaper.copies_of(v_intent.content_hash) as c limit 1;
 end;

@@ -25,5 +25,5 @@ begin
 end;
 $$;
 comment on function reaper.drop_intent(reaper.put_intents, boolean, timestamptz) is
-    'Internal to abort_put and resolve_intent: ends a locked intent, frees its reservation, and queues its key if bytes may lie there.';
+    'Internal to abort_put and finish_intent: ends a locked intent, frees its reservation, and queues its key if bytes may lie there.';
 revoke all on function reaper.drop_intent(reaper.put_intents, boolean, timestamptz) from public;

@@ -25,7 +25,7 @@ begin
        set expires_at = p_expires_at, deletion_status = 'NOT_EXPIRED', deletion_initiated_at = null
      where p.short_code = p_short_code;
     if p_expires_at < v_before then
-        perform reaper.owe_invalidation(p_short_code, v_now);
+        perform reaper.enqueue_invalidation(p_short_code, v_now);
     end if;
     return true;
 end;

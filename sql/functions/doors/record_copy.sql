@@ -25,5 +25,5 @@ begin
 end;
 $$;
 comment on function reaper.record_copy(reaper.put_intents, timestamptz) is
-    'Internal to reference_content: enters the first copy of new content, whose row the caller holds.';
+    'Internal to add_reference: enters the first copy of new content, whose row the caller holds.';
 revoke all on function reaper.record_copy(reaper.put_intents, timestamptz) from public;

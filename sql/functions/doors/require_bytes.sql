@@ -19,5 +19,5 @@ begin
 end;
 $$;
 comment on function reaper.require_bytes(reaper.put_intents, boolean) is
-    'Internal to reference_content: RP002 when nothing was uploaded, RP003 when no room is reserved.';
+    'Internal to add_reference: RP002 when nothing was uploaded, RP003 when no room is reserved.';
 revoke all on function reaper.require_bytes(reaper.put_intents, boolean) from public;

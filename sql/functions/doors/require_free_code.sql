@@ -6,7 +6,7 @@ create or replace function reaper.require_free_code(p_short_code text)
 as $$
 begin
     if exists (select from public.pastes p where p.short_code = p_short_code) then
-        perform reaper.refuse_code(p_short_code);
+        perform reaper.raise_code_taken(p_short_code);
     end if;
 end;
 $$;

@@ -30,7 +30,7 @@ begin
             message = format('content.object_key takes %s characters, too few for a name of this hash', v_key),
             -- Our own trigger stands on the column, and has to step aside for the change.
             hint    = (select format('drop trigger %I on public.content; alter table public.content alter column object_key type text; %s',
-                                     t.tgname, replace(pg_get_triggerdef(t.oid), 'refuse_retired_key', 'reaper.refuse_retired_key'))
+                                     t.tgname, replace(pg_get_triggerdef(t.oid), 'require_free_key', 'reaper.require_free_key'))
                          from pg_trigger t
                         where t.tgrelid = 'public.content'::regclass and t.tgname = 'reaper_retired_key');
     end if;

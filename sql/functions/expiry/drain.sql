@@ -29,7 +29,7 @@ begin
             if v_released > 0 then
                 v_futile := 0;
             else
-                exit when not reaper.returned_ownerless() and reaper.ownerless_rows() = 0;
+                exit when not reaper.return_ownerless_rows() and reaper.count_ownerless_rows() = 0;
                 v_futile := v_futile + 1;
                 exit when v_futile > pg_catalog.cardinality(v_pauses);
                 commit;
@@ -42,7 +42,7 @@ begin
             continue;
         end if;
 
-        v_dropped := reaper.try_drop(v_claim.batch_id);
+        v_dropped := reaper.drop_or_return(v_claim.batch_id);
         commit;
         v_after := v_claim.last_expires_at;
         v_code := v_claim.last_short_code;

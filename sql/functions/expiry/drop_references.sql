@@ -15,7 +15,7 @@ declare
     v_objects   record;
 begin
     perform reaper.require_read_committed();
-    v_batch := reaper.hold_batch(p_batch_id, '{CLAIMED,RELEASED}');
+    v_batch := reaper.lock_batch(p_batch_id, '{CLAIMED,RELEASED}');
 
     if v_batch.state = 'CLAIMED' then
         perform reaper.commit_durably();

@@ -26,7 +26,7 @@ begin
         select coalesce(array_agg(c.content_hash), '{}'), coalesce(array_agg(c.backend), '{}'),
                coalesce(array_agg(c.object_key), '{}'), coalesce(array_agg(c.size_bytes), '{}')
           into object_hashes, object_backends, object_keys, object_sizes
-          from reaper.take_copies(p_hashes, p_keys, p_sizes) as c;
+          from reaper.delete_object_locations(p_hashes, p_keys, p_sizes) as c;
     else
         object_hashes   := p_hashes;
         object_backends := array_fill('default'::text, array[cardinality(p_hashes)]);
@@ -38,7 +38,7 @@ begin
       into v_places, v_names
       from reaper.reusable_names(object_hashes, object_backends, object_keys) as n;
     if v_names is not null then
-        v_kept := reaper.named_by_others(v_places, v_names);
+        v_kept := reaper.names_in_use(v_places, v_names);
         if v_kept <> '{}' then
             select coalesce(array_agg(o.content_hash), '{}'), coalesce(array_agg(o.backend), '{}'),
                    coalesce(array_agg(o.object_key), '{}'), coalesce(array_agg(o.size_bytes), '{}')

@@ -41,11 +41,11 @@ begin
     if p_may_leave is null then
         v_named := array(select p.content_hash from public.pastes p where p.short_code = any (p_codes));
         select * into v_contents from reaper.lock_contents(v_named, true);
-        select * into v_held from reaper.hold_marked(p_codes, p_places);
+        select * into v_held from reaper.lock_marked(p_codes, p_places);
         -- Somebody may have given a paste other content meanwhile, which is not held.
         v_left := array(select unnest(v_held.hashes) except select unnest(v_named));
     else
-        select * into v_held from reaper.hold_marked(p_codes, p_places);
+        select * into v_held from reaper.lock_marked(p_codes, p_places);
         select * into v_contents from reaper.lock_contents(v_held.hashes, false);
         v_left := v_contents.busy;
     end if;

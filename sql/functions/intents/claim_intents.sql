@@ -51,6 +51,6 @@ end;
 $$;
 comment on function reaper.claim_intents(integer) is
     'Leases up to p_limit puts that were begun before settings.intent_min_age and not settled, a fair share of each backend that answers; all share one lease. '
-    'Look at the object of each, then call resolve_intent, or defer_intent where the backend did not answer.';
+    'Look at the object of each, then call finish_intent, or return_intent where the backend did not answer.';
 revoke all on function reaper.claim_intents(integer) from public;
 grant execute on function reaper.claim_intents(integer) to reaper_worker, reaper_ops;

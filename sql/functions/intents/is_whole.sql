@@ -9,5 +9,5 @@ as $$
        and (p_intent.content_hash !~ '^[0-9A-Fa-f]{64}$' or coalesce(lower(p_hash) = lower(p_intent.content_hash), false));
 $$;
 comment on function reaper.is_whole(reaper.put_intents, bigint, text) is
-    'Internal to resolve_intent: whether an object of this size and SHA-256 is the one that the intent announced.';
+    'Internal to finish_intent: whether an object of this size and SHA-256 is the one that the intent announced.';
 revoke all on function reaper.is_whole(reaper.put_intents, bigint, text) from public;

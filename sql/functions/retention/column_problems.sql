@@ -12,7 +12,7 @@ as $$
     ), bare as (
         select u.relid::regclass as name, p_table <> u.relid as is_partition
           from target t
-         cross join reaper.unindexed(p_table, array[t.attname], true) as u
+         cross join reaper.unindexed_tables(p_table, array[t.attname], true) as u
          where t.dated
     )
     select format('%s has no column %s', p_table, coalesce(quote_ident(p_column), '(null)')), 'Name a column that says when the row came to be, as it is written in the catalogue.'

@@ -6,7 +6,7 @@ create or replace function reaper.link_problems(p_table regclass, p_allow_cascad
     set search_path = pg_catalog, reaper, pg_temp
 as $$
     with reached as materialized (
-        select r.relid from reaper.reached_by_delete(p_table) as r
+        select r.relid from reaper.tables_reached_by_delete(p_table) as r
     ), links as (
         select f.conname, f.confdeltype, f.conrelid::regclass as source, f.confrelid::regclass as target, pg_get_constraintdef(f.oid) as definition,
                array(select a.attname
@@ -39,7 +39,7 @@ as $$
     select format('%s has no index: every deleted row would read all of %s', l.label, u.relid::regclass),
            format('create index concurrently on %s (%s);', u.relid::regclass, (select string_agg(quote_ident(c.name), ', ') from unnest(l.columns) as c (name)))
       from links l
-     cross join lateral reaper.unindexed(l.source, l.columns, false) as u
+     cross join lateral reaper.unindexed_tables(l.source, l.columns, false) as u
     union all
     select format('%s %s', l.label, case l.confdeltype when 'c' then 'deletes rows of ' || l.source else 'changes rows of ' || l.source end),
            'If that is wanted, register with p_allow_cascade => true (--allow-cascade).'

@@ -17,7 +17,7 @@ create or replace function reaper.plan_policy(p_name text)
 as $$
 declare
     c_assumed constant numeric := 5000;
-    v_policy  reaper.retention_policies := reaper.find_policy(p_name);
+    v_policy  reaper.retention_policies := reaper.require_known_policy(p_name);
     v_line    text;
 begin
     perform reaper.require_policy(p_name);
@@ -25,7 +25,7 @@ begin
     execute format('select count(*) from %I.%I t where t.%I < %s', v_policy.table_schema, v_policy.table_name, v_policy.column_name,
                    reaper.cutoff_expression(v_policy.table_oid, v_policy.column_name))
        into rows_aged using cutoff;
-    rows_total := greatest(reaper.count_about(v_policy.table_oid), rows_aged);
+    rows_total := greatest(reaper.estimate_rows(v_policy.table_oid), rows_aged);
     share := round(rows_aged / greatest(rows_total, 1)::numeric, 4);
     batches := ceil(rows_aged / v_policy.batch_limit::numeric);
     speed_is_measured := v_policy.rows_per_second is not null;

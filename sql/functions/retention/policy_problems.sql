@@ -5,7 +5,7 @@ create or replace function reaper.policy_problems(p_policy text)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_policy reaper.retention_policies := reaper.find_policy(p_policy);
+    v_policy reaper.retention_policies := reaper.require_known_policy(p_policy);
     v_type   text;
 begin
     if not exists (select from pg_class c

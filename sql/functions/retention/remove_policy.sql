@@ -5,7 +5,7 @@ create or replace function reaper.remove_policy(p_name text)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    perform reaper.find_policy(p_name);
+    perform reaper.require_known_policy(p_name);
     delete from reaper.retention_policies p where p.name = p_name;
     perform reaper.record_audit('remove_policy', 'policy:' || p_name, null);
 end;

@@ -9,7 +9,7 @@ declare
     v_fixes    text[];
 begin
     select array_agg(p.problem), array_agg(p.fix) into v_problems, v_fixes from reaper.policy_problems(p_policy) as p;
-    perform reaper.refuse_policy(p_policy, v_problems, v_fixes);
+    perform reaper.require_no_problems(p_policy, v_problems, v_fixes);
 end;
 $$;
 comment on function reaper.require_policy(text) is

@@ -30,7 +30,7 @@ begin
             (p_allow_cascade is not null, 'p_allow_cascade is null', 'Give true or false.')
            ) as a (holds, problem, fix)
      where a.holds is not true;
-    perform reaper.refuse_policy(coalesce(p_name, '(null)'), v_problems, v_fixes);
+    perform reaper.require_no_problems(coalesce(p_name, '(null)'), v_problems, v_fixes);
 end;
 $$;
 comment on function reaper.require_policy_arguments(text, interval, integer, text, boolean) is

@@ -5,7 +5,7 @@ create or replace function reaper.disable_service(p_name text, p_reason text def
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    perform reaper.require_service(p_name);
+    perform reaper.lock_service_row(p_name);
     update reaper.services s set enabled = false where s.name = p_name;
     perform reaper.record_audit('disable', p_name, p_reason);
 end;

@@ -7,7 +7,7 @@ as $$
 declare
     v_until timestamptz := reaper.clock() + p_for;
 begin
-    perform reaper.require_service(p_name);
+    perform reaper.lock_service_row(p_name);
     if p_for is null or p_for <= interval '0' or p_for > interval '30 days' or coalesce(p_reason, '') = '' then
         raise exception sqlstate 'RP005' using
             message = 'a pause needs a length of up to 30 days, and a reason',

@@ -5,7 +5,7 @@ create or replace function reaper.reschedule(p_name text, p_schedule text, p_rea
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_service reaper.services := reaper.require_service(p_name);
+    v_service reaper.services := reaper.lock_service_row(p_name);
 begin
     if coalesce(p_schedule, '') = '' or length(p_schedule) > 100 then
         raise exception sqlstate 'RP005' using

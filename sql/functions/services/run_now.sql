@@ -5,7 +5,7 @@ create or replace function reaper.run_now(p_name text, p_reason text default nul
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_service  reaper.services := reaper.require_service(p_name);
+    v_service  reaper.services := reaper.lock_service_row(p_name);
     v_now      timestamptz := reaper.clock();
 begin
     if not v_service.enabled or v_service.paused_until > v_now then

@@ -10,7 +10,7 @@ create or replace function reaper.unreferenced_among(p_hashes text[], p_before t
     set jit = off
 as $$
 declare
-    v_unknown timestamptz := reaper.unknown_birth();
+    v_unknown timestamptz := reaper.fallback_created_at();
 begin
     return array(select c.content_hash
                    from public.content c

@@ -12,7 +12,7 @@ begin
     return query
         select c.content_hash::text, c.object_key::text, c.size_bytes::bigint, c.ref_count::bigint, c.created_at::timestamptz
           from public.content c
-         where coalesce(c.created_at::timestamptz, reaper.unknown_birth()) <= reaper.clock() - p_older_than
+         where coalesce(c.created_at::timestamptz, reaper.fallback_created_at()) <= reaper.clock() - p_older_than
            and not exists (select from public.pastes p where p.content_hash = c.content_hash)
          order by c.content_hash;
 end;

@@ -31,7 +31,7 @@ begin
          limit 100
            for update skip locked
     loop
-        rows_reset := rows_reset + reaper.give_back(v_batch_id);
+        rows_reset := rows_reset + reaper.return_batch(v_batch_id);
         batches_reset := batches_reset + 1;
     end loop;
 
@@ -48,7 +48,7 @@ begin
     select count(*) into batches_orphaned from orphaned;
 
     rows_reset := rows_reset + reaper.reset_strays(p_older_than);
-    perform reaper.forget_unblocked(v_now);
+    perform reaper.delete_stale_blocks(v_now);
     delete from reaper.workers w
      where w.beat_at < v_now - interval '1 day'
        and not exists (select from reaper.batches b where b.worker = w.worker);

@@ -6,7 +6,7 @@ create or replace function reaper.retire_worker(p_worker text)
 as $$
 begin
     delete from reaper.workers w where w.worker = p_worker;
-    return reaper.leave_unknown(p_worker, '{}');
+    return reaper.return_unknown_batches(p_worker, '{}');
 end;
 $$;
 comment on function reaper.retire_worker(text) is

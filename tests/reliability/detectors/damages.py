@@ -437,7 +437,7 @@ TABLES = [
         "the guard of retired names looks too early",
         """drop trigger reaper_retired_key on content;
            create trigger reaper_retired_key before insert on content
-               for each row execute function reaper.refuse_retired_key()""",
+               for each row execute function reaper.require_free_key()""",
         doctor=(("retired names are guarded", "fail, the trigger reaper_retired_key"),),
     ),
     Damage(

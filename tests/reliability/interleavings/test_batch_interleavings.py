@@ -170,7 +170,7 @@ def test_a_row_that_was_taken_back_is_claimed_anew_and_its_old_holder_is_fenced_
 
 def test_a_batch_that_is_given_back_is_not_dropped_and_a_dropped_one_not_given_back(stage: Stage) -> None:
     world = World(due={"a": "h", "b": "g"}, claimed={"one": 2})
-    back = Actor(begin("select reaper.give_back(%(one)s)"), "commit")
+    back = Actor(begin("select reaper.return_batch(%(one)s)"), "commit")
     result = interleave(stage, world, {"back": back, "worker": dropper("one")}, finished_once(1))
     assert stage.explored(result.assert_clean(allow=LOST)) >= 7
     for run in result.runs:

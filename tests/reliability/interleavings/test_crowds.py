@@ -57,7 +57,7 @@ ACTORS = {
     "colleague": worker("colleague"),
     "holder": dropper("one"),
     "sceptic": dropper("one", "null"),
-    "quitter": Actor(begin("select reaper.give_back(%(one)s)"), "commit"),
+    "quitter": Actor(begin("select reaper.return_batch(%(one)s)"), "commit"),
     "victim": Actor(begin(drop("one")), "rollback"),
     "watchdog": Actor(begin(RESET), "commit"),
     "adopter": Actor(begin(ADOPT), "commit", finish("adopted")),

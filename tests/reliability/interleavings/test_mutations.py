@@ -124,7 +124,7 @@ def test_a_drop_that_does_not_look_at_the_mark_again_takes_a_row_that_was_given_
         return problems(explore(stage.connect, actors, reset=ALONE.reset, at_end=taken))
 
     assert not look()
-    without(stage, "expiry/hold_marked", " and p.deletion_status = 'DELETION_IN_PROGRESS'", times=2)
+    without(stage, "expiry/lock_marked", " and p.deletion_status = 'DELETION_IN_PROGRESS'", times=2)
     assert "a was not marked" in look()
 
 
@@ -155,10 +155,10 @@ def test_deciding_before_the_locks_leaves_content_that_nobody_needs(stage: Stage
 
 
 def test_a_token_that_is_not_asked_for_its_state_forgets_objects(stage: Stage) -> None:
-    back = Actor(begin("select reaper.give_back(%(batch)s)"), "commit")
+    back = Actor(begin("select reaper.return_batch(%(batch)s)"), "commit")
     actors = {"back": back, "worker": dropper("batch")}
     assert not problems(interleave(stage, ALONE, actors))
-    without(stage, "guards/hold_batch", " or v_batch.state <> all (p_states)")
+    without(stage, "guards/lock_batch", " or v_batch.state <> all (p_states)")
     assert "1 contents died, 0 of their objects are owed or gone" in problems(
         interleave(stage, ALONE, actors)
     )
@@ -185,7 +185,7 @@ def test_a_blind_guard_of_retired_names_is_found_out(stage: Stage) -> None:
     writer = Actor(begin("insert into content (content_hash, ref_count) values ('h', 0)"), "commit")
     actors = {"writer": writer, "worker": dropper("batch")}
     assert not problems(interleave(stage, world, actors))
-    without(stage, "guards/refuse_retired_key", "if exists (select", "if false and exists (select")
+    without(stage, "guards/require_free_key", "if exists (select", "if false and exists (select")
     assert "no live object is to be deleted: h" in problems(interleave(stage, world, actors))
 
 
@@ -203,14 +203,17 @@ def test_a_drop_from_an_old_snapshot_is_found_out(stage: Stage, isolation: str) 
 def test_a_reservation_without_its_lock_is_found_out(stage: Stage) -> None:
     assert not problems(room_for_one(stage))
     without(
-        stage, "doors/hold_room", "where b.name = p_backend for no key update", "where b.name = p_backend"
+        stage,
+        "doors/lock_backend_with_room",
+        "where b.name = p_backend for no key update",
+        "where b.name = p_backend",
     )
     assert "20 of 19 bytes are taken" in problems(room_for_one(stage))
 
 
 def test_a_backend_that_is_held_by_who_found_it_full_ends_in_a_deadlock(stage: Stage) -> None:
     assert not crossed_waits(stage).deadlocks
-    without(stage, "doors/hold_room", "raise exception sqlstate 'RP008';", "return false;")
+    without(stage, "doors/lock_backend_with_room", "raise exception sqlstate 'RP008';", "return false;")
     assert crossed_waits(stage).deadlocks
 
 
@@ -244,7 +247,7 @@ def test_a_claim_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
 def test_a_drop_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
     assert not interleave(stage, ALONE, actors).waits("worker1")
-    without(stage, "expiry/hold_marked", "for update skip locked", "for update", times=2)
+    without(stage, "expiry/lock_marked", "for update skip locked", "for update", times=2)
     assert interleave(stage, ALONE, actors).waits("worker1")
 
 
@@ -258,7 +261,7 @@ def test_a_drop_that_forgets_rows_which_somebody_held_is_found_out(stage: Stage)
 def test_a_watchdog_that_forgets_rows_which_somebody_held_is_found_out(stage: Stage) -> None:
     actors = {"writer": HELD, "watchdog": Actor("select reaper.reset_stuck('0')")}
     assert not problems(interleave(stage, ALONE, actors))
-    without(stage, "watchdog/give_back", "if v_returned.busy_codes = '{}' then", "if true then")
+    without(stage, "watchdog/return_batch", "if v_returned.busy_codes = '{}' then", "if true then")
     assert "every marked row is in a batch: a" in problems(interleave(stage, ALONE, actors))
 
 
@@ -293,7 +296,7 @@ def test_a_batch_that_two_settle_at_once_without_its_lock_is_found_out(stage: St
     assert not problems(interleave(stage, world, actors))
     without(
         stage,
-        "guards/hold_batch",
+        "guards/lock_batch",
         "where b.batch_id = p_batch_id for update",
         "where b.batch_id = p_batch_id",
     )
@@ -309,7 +312,7 @@ def test_a_guard_that_believes_an_old_snapshot_is_found_out(stage: Stage) -> Non
     assert not problems(interleave(stage, world, actors))
     without(
         stage,
-        "guards/refuse_retired_key",
+        "guards/require_free_key",
         "if current_setting('transaction_isolation') in",
         "if false and current_setting('transaction_isolation') in",
     )

@@ -70,7 +70,7 @@ def a_lease_is_on_disk_before_anything_is_deleted(scene: Scene) -> None:
 
 def what_is_retried_is_owed_again_and_in_one_place(scene: Scene) -> None:
     owe(scene.db, "k", "cleanup_dlq")
-    assert scene.me.call("retry_dead")[0].retry_dead == 1
+    assert scene.me.call("retry_dlq")[0].retry_dlq == 1
     assert (scene.queued(), scene.dead()) == (["k"], [])
     scene.all_is_well()
 
@@ -79,7 +79,7 @@ def a_write_off_leaves_retired_names_and_takes_the_bytes_of_the_rest(scene: Scen
     owe(scene.db, "k", "cleanup_dlq")
     batch = scene.released("a", content="h", own_key=False)
     scene.me.finish(batch, [failure("h", "AccessDenied", permanent=True)])
-    written_off = scene.value("select reaper.write_off_dead(p_reason => 'by hand')")
+    written_off = scene.value("select reaper.write_off_dlq(p_reason => 'by hand')")
     assert (written_off, scene.dead()) == (1, ["h"])
     scene.all_is_well()
 
@@ -101,14 +101,14 @@ MUTANTS = [
     mutant(
         "what failed again is forgotten",
         what_failed_stays_owed_and_what_is_gone_leaves_the_account,
-        "cleanup/forget_gone",
+        "cleanup/finish_deleted",
         f"         where q.lease = p_lease\n           and not exists {FAILED}\n        returning",
         "         where q.lease = p_lease\n        returning",
     ),
     mutant(
         "what was deleted late stays in the account",
         what_failed_stays_owed_and_what_is_gone_leaves_the_account,
-        "cleanup/forget_gone",
+        "cleanup/finish_deleted",
         "from gone g group by g.backend",
         "from gone g where false group by g.backend",
     ),
@@ -122,24 +122,24 @@ MUTANTS = [
     mutant(
         "nothing is ever given up",
         the_tenth_refusal_is_the_last,
-        "cleanup/bury_failed",
+        "cleanup/move_to_dlq",
         " or (q.attempts >= 9 and not f.outage)",
     ),
     mutant(
         "dead letters are lost",
         the_tenth_refusal_is_the_last,
-        "cleanup/bury_failed",
+        "cleanup/move_to_dlq",
         "      from buried b\n",
         "      from buried b where false\n",
     ),
     mutant(
         "outages bury",
         outages_bury_nothing,
-        "cleanup/bury_failed",
+        "cleanup/move_to_dlq",
         "q.attempts >= 9 and not f.outage",
         "q.attempts >= 9",
     ),
-    mutant("a denial is tried again", a_denial_is_final, "cleanup/bury_failed", "(f.permanent or", "("),
+    mutant("a denial is tried again", a_denial_is_final, "cleanup/move_to_dlq", "(f.permanent or", "("),
     mutant(
         "a lease may be lost in a crash",
         a_lease_is_on_disk_before_anything_is_deleted,
@@ -149,21 +149,21 @@ MUTANTS = [
     mutant(
         "a retry loses what it moves",
         what_is_retried_is_owed_again_and_in_one_place,
-        "dlq/retry_dead",
+        "dlq/retry_dlq",
         "      from moved m;",
         "      from moved m where false;",
     ),
     mutant(
         "a write-off frees names",
         a_write_off_leaves_retired_names_and_takes_the_bytes_of_the_rest,
-        "dlq/pick_dead",
+        "dlq/lock_dlq",
         "(p_with_retired or not exists",
         "(true or not exists",
     ),
     mutant(
         "a write-off keeps the bytes",
         a_write_off_leaves_retired_names_and_takes_the_bytes_of_the_rest,
-        "dlq/write_off_dead",
+        "dlq/write_off_dlq",
         "from written_off w group by w.backend",
         "from written_off w where false group by w.backend",
     ),

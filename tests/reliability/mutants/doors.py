@@ -132,8 +132,8 @@ def bytes_that_came_too_late_are_owed_once(scene: Scene) -> None:
     intent = scene.writer.begin()
     scene.writer.abort(intent.intent_id, False)
     name = (intent.backend, intent.object_key, "h", 10)
-    assert scene.me.call("owe_upload", *name)[0].owe_upload
-    assert not scene.me.call("owe_upload", *name)[0].owe_upload
+    assert scene.me.call("enqueue_late_upload", *name)[0].enqueue_late_upload
+    assert not scene.me.call("enqueue_late_upload", *name)[0].enqueue_late_upload
     assert scene.queued() == [intent.object_key]
     scene.all_is_well()
 
@@ -145,7 +145,7 @@ def bytes_that_came_after_their_last_deletion_are_deleted_again(scene: Scene) ->
     scene.settle(scene.lease()[0])
     scene.clock.advance("1 hour")
     last, _ = scene.lease()
-    scene.me.call("owe_upload", intent.backend, intent.object_key, "h", 10)
+    scene.me.call("enqueue_late_upload", intent.backend, intent.object_key, "h", 10)
     scene.settle(last)
     assert scene.queued() == [intent.object_key]
     scene.all_is_well()
@@ -153,14 +153,14 @@ def bytes_that_came_after_their_last_deletion_are_deleted_again(scene: Scene) ->
 
 def bytes_that_are_content_are_never_owed(scene: Scene) -> None:
     key = scene.stored("a")
-    assert not scene.me.call("owe_upload", "default", key, "h", 10)[0].owe_upload
+    assert not scene.me.call("enqueue_late_upload", "default", key, "h", 10)[0].enqueue_late_upload
     scene.all_is_well()
 
 
 def nobody_lets_delete_what_is_not_an_upload(scene: Scene) -> None:
     scene.live("a", content="h", own_key=False)
     with scene.refusal("RP005"):
-        scene.me.call("owe_upload", "default", "h", "h", 10)
+        scene.me.call("enqueue_late_upload", "default", "h", "h", 10)
 
 
 def what_was_revived_is_not_marked(scene: Scene) -> None:
@@ -228,21 +228,21 @@ MUTANTS = [
     mutant(
         "used bytes are not booked",
         room_is_reserved_and_becomes_used,
-        "doors/settle_put",
+        "doors/finish_put",
         "p_used     => case when v_stored then p_intent.size_bytes else 0 end,",
     ),
     mutant(
         "an intent outlives its paste",
         room_is_reserved_and_becomes_used,
-        "doors/settle_put",
+        "doors/finish_put",
         "delete from reaper.put_intents i where i.intent_id = p_intent.intent_id;",
     ),
     Mutant(
         "a quota is a word",
         a_full_store_takes_nothing_new,
         (
-            Edit("doors/place_bytes", "and coalesce(f.room >= p_size_bytes, true)"),
-            Edit("doors/hold_room", " or v_backend.quota - v_taken < p_size_bytes"),
+            Edit("doors/choose_backend", "and coalesce(f.room >= p_size_bytes, true)"),
+            Edit("doors/lock_backend_with_room", " or v_backend.quota - v_taken < p_size_bytes"),
         ),
     ),
     mutant(
@@ -255,14 +255,14 @@ MUTANTS = [
     mutant(
         "new bytes go to a backend that is read-only",
         nothing_new_comes_to_a_backend_that_is_read_only,
-        "doors/place_bytes",
+        "doors/choose_backend",
         "where b.state = 'active' and",
         "where",
     ),
     mutant(
         "content is made without bytes",
         content_is_not_made_without_bytes,
-        "doors/reference_content",
+        "doors/add_reference",
         "perform reaper.require_bytes(p_intent, p_uploaded);",
     ),
     mutant(
@@ -275,27 +275,27 @@ MUTANTS = [
     mutant(
         "a code that is taken is counted",
         of_two_with_one_code_the_second_counts_nothing,
-        "doors/settle_put",
-        "perform reaper.refuse_code(p_intent.short_code);",
+        "doors/finish_put",
+        "perform reaper.raise_code_taken(p_intent.short_code);",
         "null;",
     ),
     mutant(
         "spare bytes are forgotten",
         of_two_with_one_content_the_second_gives_its_bytes_away,
-        "doors/settle_put",
+        "doors/finish_put",
         "if v_spare then",
         "if false then",
     ),
     mutant(
         "spare bytes are not booked",
         of_two_with_one_content_the_second_gives_its_bytes_away,
-        "doors/settle_put",
+        "doors/finish_put",
         "p_orphan   => case when v_spare then p_intent.size_bytes else 0 end,",
     ),
     mutant(
         "a second reference is not counted",
         of_two_with_one_content_the_second_gives_its_bytes_away,
-        "doors/reference_content",
+        "doors/add_reference",
         "coalesce(c.ref_count, 0) + 1",
         "coalesce(c.ref_count, 0)",
     ),
@@ -330,35 +330,35 @@ MUTANTS = [
     mutant(
         "the second deletion is skipped",
         a_slow_upload_leaves_nothing_behind,
-        "cleanup/forget_gone",
+        "cleanup/finish_deleted",
         "and q.passes_left > 1",
         "and false",
     ),
     mutant(
         "late bytes are not booked",
         bytes_that_came_too_late_are_owed_once,
-        "doors/owe_upload",
+        "doors/enqueue_late_upload",
         "if v_queued then",
         "if false then",
     ),
     mutant(
         "late bytes are left to a deletion that came before them",
         bytes_that_came_after_their_last_deletion_are_deleted_again,
-        "doors/owe_upload",
+        "doors/enqueue_late_upload",
         "set passes_left = 2",
         "set passes_left = q.passes_left",
     ),
     mutant(
         "content is owed a deletion as a late upload",
         bytes_that_are_content_are_never_owed,
-        "doors/owe_upload",
+        "doors/enqueue_late_upload",
         "if exists (select from reaper.known_objects(p_backend, array[p_object_key])) then",
         "if false then",
     ),
     mutant(
         "any name is deleted as a late upload",
         nobody_lets_delete_what_is_not_an_upload,
-        "doors/owe_upload",
+        "doors/enqueue_late_upload",
         NAME_OF_OURS,
         "    if",
     ),
@@ -380,7 +380,7 @@ MUTANTS = [
         "a deletion is kept from the cache",
         a_deleted_paste_is_told_to_the_cache,
         "doors/delete_paste",
-        "perform reaper.owe_invalidation(p_short_code, v_now);",
+        "perform reaper.enqueue_invalidation(p_short_code, v_now);",
     ),
     mutant(
         "an expired paste can be read",

@@ -237,21 +237,21 @@ MUTANTS = [
     mutant(
         "a drop does not look at the mark again",
         a_row_that_was_given_back_is_not_taken,
-        "expiry/hold_marked",
+        "expiry/lock_marked",
         " and p.deletion_status = 'DELETION_IN_PROGRESS'",
         times=2,
     ),
     mutant(
         "a row that moved is not looked for",
         a_row_that_moved_since_the_claim_goes_all_the_same,
-        "expiry/hold_marked",
+        "expiry/lock_marked",
         "if codes is distinct from p_codes then",
         "if false then",
     ),
     mutant(
         "places are trusted",
         a_place_that_holds_another_row_by_now_is_not_trusted,
-        "expiry/hold_marked",
+        "expiry/lock_marked",
         "if codes is distinct from p_codes then",
         "if codes is null then",
     ),
@@ -325,7 +325,7 @@ MUTANTS = [
     mutant(
         "copies stay in the account",
         every_copy_goes_with_its_content,
-        "expiry/take_copies",
+        "expiry/delete_object_locations",
         "from taken t group by t.backend",
         "from taken t where false group by t.backend",
     ),

@@ -69,7 +69,7 @@ def an_entry_that_was_not_dropped_is_owed(scene: Scene) -> None:
 
 def an_entry_that_is_owed_again_is_not_settled_by_an_older_look(scene: Scene) -> None:
     batch = scene.released("a")
-    scene.db.execute("select reaper.owe_invalidation('a', reaper.clock())")
+    scene.db.execute("select reaper.enqueue_invalidation('a', reaper.clock())")
     lease = scene.me.call("claim_invalidations", 10)[0].lease
     scene.me.finish(batch, [{"short_code": "a", "error": "away"}])
     with scene.refusal("RP001"):
@@ -106,7 +106,7 @@ MUTANTS = [
     mutant(
         "the state of a batch is not asked for",
         a_batch_is_not_settled_before_it_is_released,
-        "guards/hold_batch",
+        "guards/lock_batch",
         " or v_batch.state <> all (p_states)",
     ),
     mutant("a batch never ends", a_batch_is_settled_once, "expiry/finish_batch", END_OF_BATCH),
@@ -126,42 +126,42 @@ MUTANTS = [
     mutant(
         "what failed is forgotten",
         what_was_not_deleted_is_queued,
-        "expiry/settle_objects",
+        "expiry/finish_objects",
         "where s.failed and s.permanent is not true",
         "where false",
     ),
     mutant(
         "an attempt is not counted",
         what_was_not_deleted_is_queued,
-        "expiry/settle_objects",
+        "expiry/finish_objects",
         "case when s.counted then 1 else 0 end",
         "0",
     ),
     mutant(
         "what is gone stays in the account",
         what_was_not_deleted_is_queued,
-        "expiry/settle_objects",
+        "expiry/finish_objects",
         "select s.backend, - s.size_bytes from settled s",
         "select s.backend, - s.size_bytes from settled s where s.failed",
     ),
     mutant(
         "what went without any failure stays in the account",
         what_is_gone_leaves_the_account,
-        "expiry/settle_objects",
+        "expiry/finish_objects",
         "from freed f where f.bytes <> 0",
         "from freed f where false",
     ),
     mutant(
         "what was denied is forgotten",
         what_was_denied_for_good_goes_to_the_dead_letters,
-        "expiry/settle_objects",
+        "expiry/finish_objects",
         "where s.permanent\n",
         "where false\n",
     ),
     mutant(
         "an outage counts as an attempt",
         an_outage_costs_no_attempt,
-        "expiry/settle_objects",
+        "expiry/finish_objects",
         "p_failed is not null and not f.outage as counted",
         "p_failed is not null as counted",
     ),
@@ -169,20 +169,20 @@ MUTANTS = [
         "an entry that was not dropped is forgotten",
         an_entry_that_was_not_dropped_is_owed,
         "expiry/finish_batch",
-        "v_codes := reaper.queue_failed_codes(v_batch, p_failed, v_now);",
+        "v_codes := reaper.enqueue_failed_codes(v_batch, p_failed, v_now);",
         "v_codes := 0;",
     ),
     mutant(
         "an older look settles what failed since",
         an_entry_that_is_owed_again_is_not_settled_by_an_older_look,
-        "expiry/queue_failed_codes",
+        "expiry/enqueue_failed_codes",
         "last_error = excluded.last_error, lease = null",
         "last_error = excluded.last_error",
     ),
     mutant(
         "an older look settles what was deleted since",
         an_entry_that_is_filled_anew_is_not_settled_by_an_older_look,
-        "doors/owe_invalidation",
+        "doors/enqueue_invalidation",
         "next_attempt = excluded.next_attempt, lease = null",
         "next_attempt = excluded.next_attempt",
     ),

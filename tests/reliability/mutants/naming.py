@@ -73,7 +73,7 @@ MUTANTS = [
     mutant(
         "the guard of retired names is blind",
         a_name_that_may_come_back_is_retired_until_its_object_is_gone,
-        "guards/refuse_retired_key",
+        "guards/require_free_key",
         "if exists (select",
         "if false and exists (select",
     ),
@@ -81,7 +81,7 @@ MUTANTS = [
         "what another content names is deleted",
         an_object_that_another_content_names_stays,
         "expiry/release_objects",
-        "v_kept := reaper.named_by_others(v_places, v_names);",
+        "v_kept := reaper.names_in_use(v_places, v_names);",
         "v_kept := '{}';",
     ),
     mutant(
@@ -99,7 +99,7 @@ MUTANTS = [
     mutant(
         "the queue frees no name",
         a_retired_name_is_free_when_the_queue_is_done_with_it,
-        "cleanup/forget_gone",
+        "cleanup/finish_deleted",
         "perform reaper.free_names(v_keys);",
     ),
 ]

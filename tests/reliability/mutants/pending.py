@@ -11,7 +11,7 @@ def what_one_looks_at_another_does_not_decide(scene: Scene) -> None:
     scene.clock.advance("1 hour")
     scene.me.call("claim_intents", 10)
     with scene.refusal("RP001"):
-        scene.me.call("resolve_intent", intent, old, False)
+        scene.me.call("finish_intent", intent, old, False)
 
 
 def what_somebody_looks_at_is_left_to_them(scene: Scene) -> None:
@@ -34,15 +34,15 @@ def bytes_that_are_not_whole_are_not_content(scene: Scene) -> None:
     lease = scene.me.call("claim_intents", 10)[0].lease
     for size, digest in ((9, "0" * 64), (10, "1" * 64)):
         with scene.db.transaction(force_rollback=True):
-            answer = scene.me.call("resolve_intent", intent, lease, True, size, digest)[0]
-            assert answer.resolve_intent == "dropped"
+            answer = scene.me.call("finish_intent", intent, lease, True, size, digest)[0]
+            assert answer.finish_intent == "dropped"
 
 
 def bytes_that_nobody_committed_are_deleted(scene: Scene) -> None:
     intent = scene.writer.begin()
     scene.clock.advance("1 hour")
     lease = scene.me.call("claim_intents", 10)[0].lease
-    scene.me.call("resolve_intent", intent.intent_id, lease, True, 1, None)
+    scene.me.call("finish_intent", intent.intent_id, lease, True, 1, None)
     assert scene.queued() == [intent.object_key]
     scene.all_is_well()
 
@@ -51,7 +51,7 @@ MUTANTS = [
     mutant(
         "an older look decides",
         what_one_looks_at_another_does_not_decide,
-        "intents/hold_intent",
+        "intents/lock_intent",
         "if found and v_intent.lease is distinct from p_lease then",
         "if false then",
     ),
@@ -70,7 +70,7 @@ MUTANTS = [
     mutant(
         "half an object is content",
         bytes_that_are_not_whole_are_not_content,
-        "intents/resolve_intent",
+        "intents/finish_intent",
         "and reaper.is_whole(v_intent, p_size, p_hash)",
     ),
     mutant(
@@ -90,7 +90,7 @@ MUTANTS = [
     mutant(
         "bytes that nobody committed stay",
         bytes_that_nobody_committed_are_deleted,
-        "intents/resolve_intent",
+        "intents/finish_intent",
         "perform reaper.drop_intent(v_intent, true, v_now);",
         "perform reaper.drop_intent(v_intent, false, v_now);",
     ),

@@ -94,7 +94,7 @@ def what_is_only_claimed_is_not_adopted(scene: Scene) -> None:
 def what_a_worker_knows_of_is_not_taken_from_it(scene: Scene) -> None:
     scene.due("a")
     batch = scene.me.claim()
-    assert scene.me.call("leave_unknown", "me", [batch])[0].leave_unknown == 0
+    assert scene.me.call("return_unknown_batches", "me", [batch])[0].return_unknown_batches == 0
     scene.me.drop(batch)
 
 
@@ -102,7 +102,7 @@ MUTANTS = [
     mutant(
         "a token that is gone is taken",
         a_zombie_settles_nothing,
-        "guards/hold_batch",
+        "guards/lock_batch",
         "if not found or v_batch.state",
         "if v_batch.state",
     ),
@@ -115,7 +115,7 @@ MUTANTS = [
                 "where b.state = 'CLAIMED'\n           and (b.worker is null",
                 "where (b.worker is null",
             ),
-            Edit("watchdog/give_back", "'{CLAIMED}'", "'{CLAIMED,RELEASED}'"),
+            Edit("watchdog/return_batch", "'{CLAIMED}'", "'{CLAIMED,RELEASED}'"),
         ),
     ),
     mutant(
@@ -190,7 +190,7 @@ MUTANTS = [
     mutant(
         "a worker loses what it knows of",
         what_a_worker_knows_of_is_not_taken_from_it,
-        "watchdog/leave_unknown",
+        "watchdog/return_unknown_batches",
         " and b.batch_id <> all (coalesce(p_known, '{}'))",
     ),
 ]

@@ -211,7 +211,9 @@ def test_a_success_is_no_question_to_postgresql_each_time(
     circuits: Circuits, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr("reaper.queries.Queries.report_success", lambda _, backend: told.append(backend))
+    monkeypatch.setattr(
+        "reaper.queries.Queries.record_backend_success", lambda _, backend: told.append(backend)
+    )
     for _ in range(100):
         circuits.succeeded("cold")
         circuits.succeeded("default")

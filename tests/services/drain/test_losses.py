@@ -125,7 +125,7 @@ def test_batches_that_could_not_be_settled_are_known_to_nobody_and_adopted(
         assert app.holdings.known() == []
         # As the next connection of this process does.
         with app.open_session("other") as session:
-            session.call(lambda q: q.leave_unknown(app.worker, app.holdings.known()))
+            session.call(lambda q: q.return_unknown_batches(app.worker, app.holdings.known()))
         assert world.value("select count(*) from reaper.batches where worker is not null") == 0
     world.drain()
     world.judge()

@@ -35,7 +35,7 @@ def test_a_row_that_somebody_holds_for_a_moment_is_looked_at_again(
         monkeypatch.setattr(lane, "time", SimpleNamespace(sleep=lambda _: holder.rollback()))
         world.drain(batch_size=20)
     assert world.value("select reaper.count_due()") == 0
-    assert world.value("select reaper.ownerless_rows()") == 0
+    assert world.value("select reaper.count_ownerless_rows()") == 0
     world.judge()
 
 

@@ -62,7 +62,7 @@ update content c set ref_count = ref_count - 1, created_at = reaper.clock() - in
 """
 # Whoever failed too often does not come back by itself.
 WELL = "select reaper.finish_run('drain', '{}', null)"
-SICK = "select reaper.report_failure('cold', 'no answer') from generate_series(1, 5)"
+SICK = "select reaper.record_backend_failure('cold', 'no answer') from generate_series(1, 5)"
 
 
 @dataclass

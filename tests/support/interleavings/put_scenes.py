@@ -17,7 +17,7 @@ from tests.support.interleavings.scenes import (
 
 EXTEND = "select reaper.extend_paste('a', reaper.clock() + interval '1 day') as done"
 DELETE = "select reaper.delete_paste('b') as done"
-RESOLVE = "select reaper.resolve_intent(%(put_new)s, %(lease)s, {found}, 10) as outcome"
+RESOLVE = "select reaper.finish_intent(%(put_new)s, %(lease)s, {found}, 10) as outcome"
 PUT = "select intent_id from reaper.begin_put('{0}', '{0}', 10)"
 OVERDRAWN = """
     select format('%s of %s bytes are taken', bytes_used + orphan_bytes + reserved_bytes, quota)

@@ -37,9 +37,9 @@ class Accidents(Base):
         """With what its circuit learns of it."""
         self.world.backends[backend].is_away = away
         if away:
-            self.world.call("report_failure", backend, "no connection")
+            self.world.call("record_backend_failure", backend, "no connection")
         else:
-            self.world.call("report_success", backend)
+            self.world.call("record_backend_success", backend)
 
     @move(weight=3, backend=backends, number=numbers, failure=failures, bare=st.booleans())
     def backend_refuses(

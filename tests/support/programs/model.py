@@ -165,7 +165,7 @@ class World:
         self.cache.is_away = False
         for each, backend in self.backends.items():
             backend.is_away, backend.refuses = False, {}
-            self.call("report_success", each)
+            self.call("record_backend_success", each)
         for _ in range(3):
             self.advance(timedelta(days=2))
             self._work()
@@ -177,9 +177,9 @@ class World:
         """One round of every service."""
         self.call("reset_stuck", "0")
         self.db.execute("call reaper.drain()")
-        self.call("retry_dead")
+        self.call("retry_dlq")
         for row in self.call("claim_intents", 100):
-            self.call("resolve_intent", row.intent_id, row.lease, False)
+            self.call("finish_intent", row.intent_id, row.lease, False)
         while batch := self.call("adopt_batch", "settler"):
             self._delete(batch[0].backends, batch[0].object_keys)
             self.cache.forget(batch[0].short_codes)

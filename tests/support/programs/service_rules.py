@@ -8,7 +8,7 @@ from tests.support.programs.memory_backends import name
 from tests.support.programs.rules import Base, Lease, allowing, any_one, ends, move, slots, some, waiting
 
 DEAD = "select backend, object_key from reaper.cleanup_dlq"
-WRITE_OFF = "select reaper.write_off_dead(p_reason => 'let it lie', p_free_names => %s)"
+WRITE_OFF = "select reaper.write_off_dlq(p_reason => 'let it lie', p_free_names => %s)"
 
 
 class Services(Base):
@@ -74,22 +74,22 @@ class Services(Base):
         for row in self.world.call("claim_intents", limit):
             backend = self.world.backends[row.backend]
             if backend.is_away:
-                self.world.call("defer_intent", row.intent_id, row.lease, "away")
+                self.world.call("return_intent", row.intent_id, row.lease, "away")
                 continue
             data = backend.objects.get(row.object_key)
             found = (data is not None, data and len(data), data and name(data))
             with allowing("55P03") as refusal, self.ending(end):
-                done = self.world.call("resolve_intent", row.intent_id, row.lease, *found)[0].resolve_intent
+                done = self.world.call("finish_intent", row.intent_id, row.lease, *found)[0].finish_intent
             if refusal.sqlstate is None and done == "committed" and end != "undone":
                 self.world.create(row.short_code, row.content_hash, row.expires_at)
 
     @move(when=waiting("dead"))
-    def retry_dead(self) -> None:
+    def retry_dlq(self) -> None:
         """An operator has mended the cause."""
-        self.world.call("retry_dead")
+        self.world.call("retry_dlq")
 
     @move(when=waiting("dead"), free=st.booleans())
-    def write_off_dead(self, free: bool) -> None:
+    def write_off_dlq(self, free: bool) -> None:
         """An operator lets given-up objects lie."""
         before = set(self.world.sql(DEAD))
         self.world.db.execute(WRITE_OFF, [free])

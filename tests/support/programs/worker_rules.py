@@ -93,12 +93,14 @@ class Workers(Base):
             objects = list(zip(row.backends, row.object_keys, strict=True))
             self.workers[slot] = Batch(row.batch_id, released=True, codes=row.short_codes, objects=objects)
 
-    @move(slot=slots, how=st.sampled_from(["heartbeat", "heartbeat", "leave_unknown", "retire_worker"]))
+    @move(
+        slot=slots, how=st.sampled_from(["heartbeat", "heartbeat", "return_unknown_batches", "retire_worker"])
+    )
     def tell(self, slot: int, how: str) -> None:
         """A worker lives, or lets go of what it does not know of, or ends in good order."""
-        if how == "leave_unknown":
+        if how == "return_unknown_batches":
             known = [self.workers[slot].batch] if slot in self.workers else []
-            self.world.call("leave_unknown", f"worker{slot}", known)
+            self.world.call("return_unknown_batches", f"worker{slot}", known)
         else:
             self.world.call(how, f"worker{slot}")
 

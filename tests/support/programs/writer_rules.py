@@ -75,7 +75,9 @@ class Writers(Base):
         """Bytes that were sent and not confirmed may still land for a while; those that landed are owed."""
         upload = self.writers.pop(slot, None)
         if upload and upload.stored:
-            self.world.call("owe_upload", upload.backend, upload.key, name(upload.data), len(upload.data))
+            self.world.call(
+                "enqueue_late_upload", upload.backend, upload.key, name(upload.data), len(upload.data)
+            )
             self.world.in_hand.discard((upload.backend, upload.key))
         elif upload and upload.sent:
             self.landing.append((upload.backend, upload.key, upload.data, upload.begun + LATEST))

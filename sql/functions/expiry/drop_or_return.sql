@@ -1,0 +1,32 @@
+-- drop_or_return: drop_references for callers without side effects of their own, with the patience that a worker has.
+-- What passes by itself is tried three times; then the rows go back, and the caller goes on with others.
+create or replace function reaper.drop_or_return(p_batch_id uuid)
+    returns integer
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+begin
+    for v_try in 1 .. 3 loop
+        begin
+            perform reaper.drop_references(p_batch_id);
+            perform reaper.disown_batch(p_batch_id);
+            return (select cardinality(b.short_codes) from reaper.batches b where b.batch_id = p_batch_id);
+        exception
+            when lock_not_available or deadlock_detected or serialization_failure then
+                perform pg_sleep(0.05 * v_try * random());
+            when sqlstate 'RP001' then
+                return null;
+        end;
+    end loop;
+    begin
+        perform reaper.return_batch(p_batch_id);
+    exception when sqlstate 'RP001' then
+        null;  -- somebody took it since the last try
+    end;
+    return null;
+end;
+$$;
+comment on function reaper.drop_or_return(uuid) is
+    'Internal to drain: releases a claimed batch and leaves it ownerless; after three lock failures gives its rows back. Returns how many rows are gone, null when it was not released.';
+revoke all on function reaper.drop_or_return(uuid) from public;
+grant execute on function reaper.drop_or_return(uuid) to reaper_worker, reaper_ops;

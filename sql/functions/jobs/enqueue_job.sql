@@ -1,0 +1,22 @@
+-- enqueue_job: put a job into procrastinate's queue unless one of the same name waits already.
+-- Looks before it inserts: a rejected insert would write an ERROR into the server's log each time.
+create or replace function reaper.enqueue_job(p_task text, p_lock text, p_args jsonb, p_queue text default 'reaper')
+    returns boolean
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, procrastinate, pg_temp
+as $$
+begin
+    if exists (select from procrastinate.procrastinate_jobs j where j.queueing_lock = p_lock and j.status = 'todo') then
+        return false;
+    end if;
+    perform procrastinate.procrastinate_defer_jobs_v1(
+        array[row(p_queue, p_task, 0, null, p_lock, coalesce(p_args, '{}'), null)::procrastinate.procrastinate_job_to_defer_v1]);
+    return true;
+exception when unique_violation then
+    return false;
+end;
+$$;
+comment on function reaper.enqueue_job(text, text, jsonb, text) is
+    'Queues a job under the name p_lock; false when one of that name waits already. A job of that name that runs does not count.';
+revoke all on function reaper.enqueue_job(text, text, jsonb, text) from public;
+grant execute on function reaper.enqueue_job(text, text, jsonb, text) to reaper_worker, reaper_ops;

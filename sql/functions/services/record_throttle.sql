@@ -1,0 +1,13 @@
+-- record_throttle: let operators see why a worker waits.
+create or replace function reaper.record_throttle(p_worker text, p_reason text)
+    returns void
+    language sql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    update reaper.workers w set throttled = left(p_reason, 500)
+     where w.worker = p_worker and w.throttled is distinct from left(p_reason, 500);
+$$;
+comment on function reaper.record_throttle(text, text) is
+    'Shows why the worker waits at this moment; null when it goes on.';
+revoke all on function reaper.record_throttle(text, text) from public;
+grant execute on function reaper.record_throttle(text, text) to reaper_worker, reaper_ops;

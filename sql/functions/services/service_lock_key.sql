@@ -1,0 +1,12 @@
+-- service_lock_key: the number under which a service's runs exclude each other, as pg_try_advisory_lock(1919246704, number).
+create or replace function reaper.service_lock_key(p_name text)
+    returns integer
+    language sql stable security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+    select s.service_key from reaper.services s where s.name = p_name;
+$$;
+comment on function reaper.service_lock_key(text) is
+    'The second key of the service''s advisory lock; the first is 1919246704, so that nobody else''s locks meet ours.';
+revoke all on function reaper.service_lock_key(text) from public;
+grant execute on function reaper.service_lock_key(text) to reaper_worker, reaper_ops;

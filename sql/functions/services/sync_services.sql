@@ -1,0 +1,24 @@
+-- sync_services: what a tick has to see to: services whose time has come, and those that were never planned.
+create or replace function reaper.sync_services()
+    returns table (name text, schedule text, next_run_at timestamptz, now timestamptz)
+    language plpgsql volatile security definer
+    set search_path = pg_catalog, reaper, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := reaper.clock();
+begin
+    perform reaper.sync_policy_services();
+    return query
+        select s.name, s.schedule, s.next_run_at, v_now
+          from reaper.services s
+         where s.enabled
+           and (s.paused_until is null or s.paused_until <= v_now)
+           and (s.next_run_at is null or s.next_run_at <= v_now)
+         order by s.next_run_at nulls first, s.name;
+end;
+$$;
+comment on function reaper.sync_services() is
+    'Enabled services that are not paused and whose next_run_at is reached or not planned yet, with the time by which that was decided. Plan the next run, then call enqueue_run.';
+revoke all on function reaper.sync_services() from public;
+grant execute on function reaper.sync_services() to reaper_worker, reaper_ops;
