@@ -16,6 +16,7 @@ ReaperError                    4
 │   ├── NoRoom             RP008   no backend has room for the bytes
 │   └── CodeTaken          23505   another paste has the short code
 ├── ContentLost                4   no whole copy of a live paste's bytes is left
+├── ServicePaused              1   a service that is paused was to be run by hand
 ├── ServiceLockLost            4   the connection that held a service's lock broke: the run is over
 ├── WorkerLost                 3   a worker ended although nobody asked it to
 └── MigrationError             4
@@ -138,6 +139,12 @@ class CodeTaken(DatabaseError):
 
 class ContentLost(ReaperError):
     """A paste lives and its bytes are gone or damaged, on every backend that has them."""
+
+
+class ServicePaused(ReaperError):
+    """An operator paused the service; it runs all the same only if one says so."""
+
+    exit_code = Exit.BEHIND
 
 
 class ServiceLockLost(ReaperError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 
@@ -43,6 +44,11 @@ class ObjectRef(NamedTuple):
     size_bytes: int | None
 
 
+def object_refs(columns: Sequence[Sequence[Any]]) -> tuple[ObjectRef, ...]:
+    """The objects whose columns come as arrays."""
+    return tuple(map(ObjectRef._make, zip(*columns, strict=True)))
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """A released batch: what is still to be deleted outside PostgreSQL."""
@@ -65,6 +71,9 @@ class Figures:
     objects_failed: int = 0
     bytes_freed: int = 0
     invalidations_failed: int = 0
+
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Figures)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
@@ -12,12 +11,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from reaper import config, db
 from reaper.cli import options, words
 from reaper.cli.counting import counted
+from reaper.cli.service import operating
 from reaper.errors import Exit, ReaperError
-from reaper.migrate import check_schema
-from reaper.ops.dlq import Choice, Group, Letter, Letters
+from reaper.ops.dlq import retry_all, write_off_all
+from reaper.queries.dlq import DlqEntry, DlqFilter, DlqGroup
 
 _HELP = """
 Dead letters: objects whose deletion was given up.
@@ -78,9 +77,9 @@ def list_letters(
 
     Exit code 1 when there are any.
     """
-    choice = Choice(backend, cause)
-    with _letters(database_url) as letters:
-        groups, newest = letters.count(choice), letters.newest(choice, limit)
+    choice = DlqFilter(backend, cause)
+    with operating(database_url) as q:
+        groups, newest = q.count_dlq(choice), q.dlq_newest(choice, limit)
     if as_json:
         words.print_json({"groups": groups, "letters": newest})
     else:
@@ -91,8 +90,8 @@ def list_letters(
 @group.command("show")
 def show(number: _Number, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
     """Tell all that is known of one dead letter."""
-    with _letters(database_url) as letters:
-        letter, now = letters.one(number), letters.now()
+    with operating(database_url) as q:
+        letter, now = q.dlq_entry(number), q.now()
     if letter is None:
         raise ReaperError(f"there is no dead letter {number}", "reaper dlq list shows those that there are.")
     if as_json:
@@ -118,14 +117,13 @@ def retry(
     What is given up again meanwhile is not retried twice.
     """
     choice = _chosen(backend, cause, ids, all_)
-    with _letters(database_url) as letters:
-        choice = replace(choice, before=letters.now())
-        groups = letters.count(choice)
+    with operating(database_url) as q:
+        choice = replace(choice, before=q.now())
+        groups = q.count_dlq(choice)
         if not groups:
             typer.echo("no dead letter matches")
         elif _agreed(groups, "Try to delete them again?", yes):
-            batches = (n for each in _parts(choice, groups) for n in letters.retry(each, reason))
-            moved = sum(counted(batches, "queued again"))
+            moved = sum(counted(retry_all(q, choice, groups, reason), "queued again"))
             typer.echo(f"{words.count(moved, 'object')} queued again; workers try them within a minute")
 
 
@@ -150,9 +148,9 @@ def drop(
     none is: --free-names.
     """
     choice = _chosen(backend, cause, ids, all_)
-    with _letters(database_url) as letters:
-        choice = replace(choice, before=letters.now())
-        groups = letters.count(choice)
+    with operating(database_url) as q:
+        choice = replace(choice, before=q.now())
+        groups = q.count_dlq(choice)
         kept = 0 if free_names else sum(group.retired_names for group in groups)
         if not groups:
             typer.echo("no dead letter matches")
@@ -162,35 +160,21 @@ def drop(
                 "A late deletion may still be on its way to it. When you are sure that none is: --free-names",
             )
         elif _agreed(groups, f"Forget them without deleting anything?{_but(kept)}", yes):
-            parts = _parts(choice, groups)
-            batches = (n for each in parts for n in letters.write_off(each, reason, free_names))
+            batches = write_off_all(q, choice, groups, reason, free_names)
             forgotten = sum(counted(batches, "written off"))
             typer.echo(
                 f"{words.count(forgotten, 'object')} written off; reaper.audit has every name{_but(kept)}"
             )
 
 
-@contextmanager
-def _letters(database_url: str | None) -> Iterator[Letters]:
-    settings = config.load("database_url", database_url=database_url)
-    with db.connect(settings.dsn, "reaper:desk") as connection:
-        check_schema(connection)
-        yield Letters(connection)
-
-
-def _chosen(backend: str | None, cause: str | None, ids: Sequence[int] | None, all_: bool) -> Choice:
+def _chosen(backend: str | None, cause: str | None, ids: Sequence[int] | None, all_: bool) -> DlqFilter:
     """What was asked for; everything only when somebody says so."""
     if all_ == bool(backend or cause or ids):
         raise typer.BadParameter("say which: --backend, --cause, --id, or --all")
-    return Choice(backend, cause, ids or None)
+    return DlqFilter(backend, cause, ids or None)
 
 
-def _parts(choice: Choice, groups: list[Group]) -> Iterator[Choice]:
-    """One choice per backend and cause: for that there is an index."""
-    return (replace(choice, backend=group.backend, cause=group.cause) for group in groups)
-
-
-def _agreed(groups: list[Group], question: str, yes: bool) -> bool:
+def _agreed(groups: list[DlqGroup], question: str, yes: bool) -> bool:
     """Say how many are meant, then ask."""
     _show_groups(groups)
     if yes:
@@ -214,7 +198,7 @@ def _but(kept: int) -> str:
     )
 
 
-def _show(groups: list[Group], newest: list[Letter]) -> None:
+def _show(groups: list[DlqGroup], newest: list[DlqEntry]) -> None:
     if not groups:
         typer.echo("no dead letters")
         return
@@ -233,7 +217,7 @@ def _show(groups: list[Group], newest: list[Letter]) -> None:
         out.print(f"[dim]and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq[/]")
 
 
-def _show_groups(groups: list[Group]) -> None:
+def _show_groups(groups: list[DlqGroup]) -> None:
     """The sum, then a line per backend and cause."""
     objects, stored = sum(g.objects for g in groups), sum(g.bytes for g in groups)
     out = words.console()
@@ -247,11 +231,11 @@ def _show_groups(groups: list[Group]) -> None:
         out.print(f"  {escape(_name(each).ljust(wide))}  {what}[dim], given up {when}{retired}[/]")
 
 
-def _name(each: Group) -> str:
+def _name(each: DlqGroup) -> str:
     return f"{each.backend}  {each.cause}"
 
 
-def _story(letter: Letter, now: datetime) -> Iterator[tuple[str, str]]:
+def _story(letter: DlqEntry, now: datetime) -> Iterator[tuple[str, str]]:
     yield "object", escape(f"{letter.backend}/{letter.object_key}")
     yield "size", _size(letter)
     yield "held", escape(letter.content_hash or "unknown content")
@@ -267,5 +251,5 @@ def _story(letter: Letter, now: datetime) -> Iterator[tuple[str, str]]:
         yield "name", "[yellow]retired: no content may take it until this is settled (RP004)[/]"
 
 
-def _size(letter: Letter) -> str:
+def _size(letter: DlqEntry) -> str:
     return "unknown" if letter.size_bytes is None else words.size(letter.size_bytes)

@@ -13,7 +13,7 @@ from reaper.app import App
 from reaper.cli import options, words
 from reaper.errors import Exit
 from reaper.ops.doctor import Doctor, examine_cache, examine_store, warn
-from reaper.ops.reports import Diagnosis
+from reaper.queries.checks import Diagnosis
 
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
 _Probe = Annotated[bool, typer.Option("--probe", help="Write an object to the bucket and delete it again.")]

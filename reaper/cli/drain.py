@@ -11,7 +11,7 @@ import typer
 
 from reaper import config
 from reaper.app import App
-from reaper.cli import options
+from reaper.cli import options, words
 from reaper.cli.plan import plan
 from reaper.cli.progress import watch_drain
 from reaper.model import Figures
@@ -26,6 +26,8 @@ _MaxBatches = Annotated[
 _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be done, as `reaper plan` does; change nothing.")
 ]
+WATCHDOG_EVERY = 15.0
+SKIPPED = "skipped: another worker held the service lock"
 _Once = Annotated[bool, typer.Option("--once", help="Look once and stop.")]
 
 
@@ -87,12 +89,14 @@ def watchdog(
     with App(settings) as app, app.telemetry.written_to(metrics_file):
         app.check()
         options.stop_on_signals(app.stop)
-        with app.pulse():
-            if not once:
-                app.watchdog().run(app.stop)
-                return
-            reset, adopted = app.watchdog().tick()
-    typer.echo(f"rows given back: {reset.rows_reset}, batches adopted: {adopted}")
+        with app.heartbeat():
+            runner = app.runner_by_hand(slots=0)
+            while True:
+                outcome = runner.run(runner.find("watchdog"))
+                if once or app.stop.wait(WATCHDOG_EVERY):
+                    break
+    if once:
+        typer.echo(words.figures(outcome.tick.figures) if outcome.tick else SKIPPED)
 
 
 def _report(totals: Figures, batches: int, seconds: float, as_json: bool) -> None:

@@ -9,10 +9,10 @@ import typer
 from rich.markup import escape
 
 from reaper.cli import options, words
-from reaper.cli.service import desk
+from reaper.cli.service import operating
 from reaper.config.settings import parse_duration
 from reaper.errors import Exit
-from reaper.ops.services import Job
+from reaper.queries.jobs import Job
 
 _Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="The newest so many.")]
 _Silence = Annotated[
@@ -34,8 +34,8 @@ def list_jobs(limit: _Limit = 100, as_json: options.Json = False, database_url: 
 
     Exit code 1 when a job runs on no living worker: `reaper jobs rescue` frees it.
     """
-    with desk(database_url) as opened:
-        found = opened.jobs(limit)
+    with operating(database_url) as q:
+        found = q.jobs(limit)
     if as_json:
         words.print_json(found)
     else:
@@ -52,8 +52,8 @@ def rescue(
         span = parse_duration(silence)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--silence") from None
-    with desk(database_url) as opened:
-        rescued = opened.rescue(span)
+    with operating(database_url) as q:
+        rescued = q.rescue_jobs(1000, span)
     if as_json:
         words.print_json(rescued)
         return

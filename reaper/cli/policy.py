@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper import config, db
 from reaper.cli import options, words
 from reaper.cli.counting import counted
+from reaper.cli.service import operating
 from reaper.errors import Exit
-from reaper.migrate import check_schema
-from reaper.ops.policies import Forecast, Policies, Policy
+from reaper.ops.policies import batch_limit as limit_of_batch
+from reaper.ops.policies import purge_all
+from reaper.queries.retention import Policy, PolicyForecast
 from reaper.services import schedule as schedules
 
 _HELP = """
@@ -95,18 +95,18 @@ def add(
     database_url: options.Dsn = None,
 ) -> None:
     """Register a policy. Nothing is deleted until it is enabled."""
-    with _policies(database_url) as policies:
+    with operating(database_url) as q:
         # SQL knows what a schedule looks like, this knows whether its numbers make sense.
         schedules.parse(schedule)
-        policies.add(name, table, column, max_age, batch_limit, schedule, allow_cascade)
+        q.add_retention_policy(name, table, column, max_age, batch_limit, schedule, allow_cascade)
     typer.echo(f"policy {name} is registered and not enabled")
     typer.echo(f"Look first: reaper policy plan {name}. Then: reaper policy enable {name}")
 
 
 def list_policies(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
     """Show every policy, what it did last, and what would stop it."""
-    with _policies(database_url) as policies:
-        found = policies.all()
+    with operating(database_url) as q:
+        found = q.policies()
     if as_json:
         words.print_json(found)
         return
@@ -120,8 +120,8 @@ def list_policies(as_json: options.Json = False, database_url: options.Dsn = Non
 
 def plan(name: _Name, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
     """Say what a policy would delete now, in how many batches and by which plan; change nothing."""
-    with _policies(database_url) as policies:
-        forecast = policies.plan(name)
+    with operating(database_url) as q:
+        forecast = q.plan_policy(name)
     if as_json:
         words.print_json(forecast)
     else:
@@ -130,22 +130,22 @@ def plan(name: _Name, as_json: options.Json = False, database_url: options.Dsn =
 
 def enable(name: _Name, database_url: options.Dsn = None) -> None:
     """Let a policy delete from now on."""
-    with _policies(database_url) as policies:
-        policies.enable(name)
+    with operating(database_url) as q:
+        q.enable_policy(name)
     typer.echo(f"policy {name} is enabled")
 
 
 def disable(name: _Name, database_url: options.Dsn = None) -> None:
     """Stop a policy; a batch that has begun ends as it would."""
-    with _policies(database_url) as policies:
-        policies.disable(name)
+    with operating(database_url) as q:
+        q.disable_policy(name)
     typer.echo(f"policy {name} is disabled")
 
 
 def remove(name: _Name, database_url: options.Dsn = None) -> None:
     """Forget a policy; its table and the rows in it stay."""
-    with _policies(database_url) as policies:
-        policies.remove(name)
+    with operating(database_url) as q:
+        q.remove_policy(name)
     typer.echo(f"policy {name} is removed")
 
 
@@ -156,9 +156,9 @@ def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: opt
     """
     stop = threading.Event()
     options.stop_on_signals(stop)
-    with _policies(database_url) as policies:
-        size = policies.limit(name, limit)
-        batches = policies.purge_all(name, size, stop.is_set) if all_ else iter([policies.purge(name, size)])
+    with operating(database_url) as q:
+        size = limit_of_batch(q, name, limit)
+        batches = purge_all(q, name, size, stop.is_set) if all_ else iter([q.purge_aged(name, size)])
         deleted = list(counted(batches, "rows deleted"))
     typer.echo(_result(deleted, more=not all_ and deleted[-1] == size))
     if stop.is_set():
@@ -169,16 +169,6 @@ def _result(deleted: list[int], more: bool) -> str:
     rows, batches = words.count(sum(deleted), "row"), words.count(len(deleted), "batch", "batches")
     hint = "\nthere may be more: run it again, or with --all" if more else ""
     return f"{rows} deleted in {batches}{hint}"
-
-
-@contextmanager
-def _policies(database_url: str | None) -> Iterator[Policies]:
-    settings = config.load("database_url", database_url=database_url)
-    with db.connect(settings.dsn, "reaper:policy") as connection:
-        check_schema(connection)
-        # Whatever the database's default is: the functions look at tables that others may just be changing.
-        connection.execute("set default_transaction_isolation = 'read committed'")
-        yield Policies(connection)
 
 
 def _lines(policy: Policy) -> Iterator[str]:
@@ -199,7 +189,7 @@ def _last(policy: Policy) -> str:
     return f"purged {policy.last_purge_at:%Y-%m-%d %H:%M %Z}, {deleted}"
 
 
-def _forecast_lines(forecast: Forecast) -> Iterator[tuple[str, str]]:
+def _forecast_lines(forecast: PolicyForecast) -> Iterator[tuple[str, str]]:
     share = f"{forecast.share:.1%} of about {forecast.rows_total:,}"
     yield "rows", f"{words.count(forecast.rows_aged, 'row')} to delete, {share}"
     yield "cutoff", f"older than {forecast.cutoff:%Y-%m-%d %H:%M:%S %Z}"

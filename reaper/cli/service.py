@@ -9,13 +9,18 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from reaper import config, db
+from reaper import config
+from reaper.app import App
 from reaper.cli import options, words
 from reaper.config.settings import parse_duration
-from reaper.errors import Exit
-from reaper.migrate import check_schema
-from reaper.ops.services import Desk, Planned
+from reaper.errors import Exit, ReaperError, said
+from reaper.ops import services
+from reaper.ops.database import asking
+from reaper.ops.services import Phase, phase
+from reaper.queries import Queries
+from reaper.queries.services import ServiceState
 from reaper.services import schedule
+from reaper.worker.runner import Outcome
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The service, as `reaper service list` calls it.")]
 _Reason = Annotated[
@@ -24,6 +29,14 @@ _Reason = Annotated[
 ]
 _Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; everybody sees it.")]
 _For = Annotated[str, typer.Option("--for", metavar="SPAN", help="How long: 30 min, 2 h, 1 d; up to 30 d.")]
+
+_Here = Annotated[bool, typer.Option("--here", help="Run it once in this process, and print what it did.")]
+_Wait = Annotated[
+    bool, typer.Option("--wait", help="With --here: wait while another worker holds the service lock.")
+]
+_DespitePause = Annotated[
+    bool, typer.Option("--despite-pause", help="With --here: run it although it is paused.")
+]
 
 group = typer.Typer(help="See and change what runs when.", no_args_is_help=True)
 
@@ -41,8 +54,8 @@ def list_services(as_json: options.Json = False, database_url: options.Dsn = Non
 
     Exit code 1 when the last run of one failed.
     """
-    with desk(database_url) as opened:
-        found = opened.schedule()
+    with operating(database_url) as q:
+        found = q.schedule()
     if as_json:
         words.print_json(found)
     else:
@@ -51,26 +64,85 @@ def list_services(as_json: options.Json = False, database_url: options.Dsn = Non
 
 
 @group.command("run")
-def run(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
-    """Make a service due now; a worker starts it within seconds."""
-    with desk(database_url) as opened:
-        opened.run_now(name, reason)
+def run(
+    name: _Name,
+    here: _Here = False,
+    wait: _Wait = False,
+    despite_pause: _DespitePause = False,
+    reason: _Reason = None,
+    as_json: options.Json = False,
+    database_url: options.Dsn = None,
+) -> None:
+    """Make a service due now, so that a worker starts it within seconds; with --here, run it in this process.
+
+    With --here it runs once, also when it is switched off, with the same lock and the same record as in a
+    worker, and what it did is printed. Exit code 1 when it failed or is paused.
+    """
+    if here:
+        run_here(name, wait, despite_pause, as_json, database_url)
+        return
+    if wait or despite_pause or as_json:
+        raise typer.BadParameter("--wait, --despite-pause and --json go with --here")
+    with operating(database_url) as q:
+        q.run_now(name, reason)
     typer.echo(f"{name} is due; the next tick of a worker starts it")
+
+
+def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database_url: str | None) -> None:
+    """One run in this process."""
+    options.set_up_logging(verbose=False, log_json=False)
+    settings = config.load_all("database_url", "backends", database_url=database_url)
+    with App(settings) as app:
+        app.check()
+        options.stop_on_signals(app.stop)
+        runner = app.runner_by_hand()
+        with app.asking("operator") as q:
+            services.require_runnable(q, name, despite_pause)
+        with app.heartbeat():
+            failure = None
+            try:
+                outcome = runner.run(runner.find(name), wait)
+            except ReaperError as error:
+                outcome, failure = Outcome(None), error
+    _report_run(name, outcome, failure, as_json)
+
+
+def _report_run(name: str, outcome: Outcome, failure: ReaperError | None, as_json: bool) -> None:
+    tick = outcome.tick
+    if as_json:
+        words.print_json(
+            {
+                "service": name,
+                "outcome": "failed" if failure else "done" if tick else "skipped",
+                "figures": dict(tick.figures) if tick else None,
+                "more": tick.more if tick else None,
+                "error": said(failure) if failure else None,
+            }
+        )
+    elif tick:
+        more = "; there is more to do" if tick.more else ""
+        typer.echo(f"{name}: {words.figures(tick.figures)}{more}")
+    elif failure is None:
+        typer.echo(f"{name} skipped: another worker held the service lock")
+    if failure:
+        if not as_json:
+            typer.echo(f"reaper: {name} failed: {said(failure)}", err=True)
+        raise typer.Exit(Exit.BEHIND)
 
 
 @group.command("enable")
 def enable(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
     """Switch a service on."""
-    with desk(database_url) as opened:
-        opened.enable(name, reason)
+    with operating(database_url) as q:
+        q.enable_service(name, reason)
     typer.echo(f"{name} is enabled")
 
 
 @group.command("disable")
 def disable(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
     """Switch a service off until it is enabled again."""
-    with desk(database_url) as opened:
-        opened.disable(name, reason)
+    with operating(database_url) as q:
+        q.disable_service(name, reason)
     typer.echo(f"{name} is disabled")
 
 
@@ -81,16 +153,16 @@ def pause(name: _Name, reason: _Why, span: _For = "1 h", database_url: options.D
         length = parse_duration(span)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--for") from None
-    with desk(database_url) as opened:
-        until = opened.pause(name, length, reason)
+    with operating(database_url) as q:
+        until = q.pause(name, length, reason)
     typer.echo(f"{name} is paused until {until:%Y-%m-%d %H:%M:%S %Z}")
 
 
 @group.command("resume")
 def resume(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
     """End a pause before its time; a run that was missed meanwhile is made up for at once."""
-    with desk(database_url) as opened:
-        opened.resume(name, reason)
+    with operating(database_url) as q:
+        q.resume(name, reason)
     typer.echo(f"{name} is resumed")
 
 
@@ -106,8 +178,8 @@ def reschedule(
 ) -> None:
     """Change when a service runs; releases to come leave it so."""
     schedule.parse(when)
-    with desk(database_url) as opened:
-        opened.reschedule(name, when, reason)
+    with operating(database_url) as q:
+        q.reschedule(name, when, reason)
     typer.echo(f"{name} runs: {when}")
 
 
@@ -122,15 +194,14 @@ def resume_drain(reason: _Reason = None, database_url: options.Dsn = None) -> No
 
 
 @contextmanager
-def desk(database_url: str | None) -> Iterator[Desk]:
-    """The operator's desk, on a connection of its own."""
+def operating(database_url: str | None) -> Iterator[Queries]:
+    """An operator's questions and orders."""
     settings = config.load("database_url", database_url=database_url)
-    with db.connect(settings.dsn, "reaper:desk") as connection:
-        check_schema(connection)
-        yield Desk(connection)
+    with asking(settings.dsn, "operator") as q:
+        yield q
 
 
-def _show(found: list[Planned]) -> None:
+def _show(found: list[ServiceState]) -> None:
     if not found:
         typer.echo("no service yet: they are registered when the first worker starts (reaper worker)")
     out = words.console()
@@ -143,19 +214,20 @@ def _show(found: list[Planned]) -> None:
             out.print(f"{'':<14}{line}")
 
 
-def state(service: Planned) -> str:
+def state(service: ServiceState) -> str:
     """What the service does now: off, paused, or when it runs next."""
-    if not service.enabled:
-        return "off"
-    if service.is_paused and service.paused_until:
-        return f"paused for {words.age(service.paused_until - service.now)}"
-    if service.next_run_at is None:
-        return "to be planned"
-    due = service.next_run_at <= service.now
-    return "due" if due else f"next in {words.age(service.next_run_at - service.now)}"
+    match phase(service):
+        case Phase.PAUSED if service.paused_until:
+            return f"paused for {words.age(service.paused_until - service.now)}"
+        case Phase.WAITING if service.next_run_at:
+            return f"next in {words.age(service.next_run_at - service.now)}"
+        case Phase.UNPLANNED:
+            return "to be planned"
+        case other:
+            return str(other.value)
 
 
-def _details(service: Planned) -> Iterator[str]:
+def _details(service: ServiceState) -> Iterator[str]:
     if service.is_paused:
         yield f"[yellow]paused: {escape(service.pause_reason or '')}[/]"
     if service.last_finished_at:

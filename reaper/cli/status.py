@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 import typer
 from rich.markup import escape
 
-from reaper import config, db
+from reaper import config
 from reaper.cli import options, words
 from reaper.cli.service import state
 from reaper.errors import Exit
-from reaper.migrate import check_schema
-from reaper.ops.reports import Health, InFlight, Member, Reports, Shelter, Speed
-from reaper.ops.services import Desk, Planned, Slots
+from reaper.ops.database import asking
+from reaper.ops.status import Status, look
+from reaper.queries.backends import BackendState
+from reaper.queries.jobs import DrainSlots
+from reaper.queries.services import ServiceState
+from reaper.queries.status import Health, InFlight, Speed, WorkerState
 
 _EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
 _COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}
 # What the view counts to; beyond it the number says only "at least".
 _COUNTED = 100_000
 _SHOWN = 8
-
-
-@dataclasses.dataclass(frozen=True)
-class Status:
-    """All that is shown."""
-
-    health: Health
-    in_flight: list[InFlight]
-    workers: list[Member]
-    speed: Speed
-    backends: list[Shelter]
-    schedule: list[Planned]
-    slots: Slots
-
-    @property
-    def verdict(self) -> str:
-        """PostgreSQL's; a backlog that somebody wants to wait is no trouble."""
-        paused = any(s.name == "drain" and s.is_paused for s in self.schedule)
-        return "paused" if paused and self.health.verdict != "ok" else self.health.verdict
-
-    def as_dict(self) -> dict[str, Any]:
-        """For machines: the fields of the view reaper.health, then the rest."""
-        return {
-            **dataclasses.asdict(self.health),
-            "verdict": self.verdict,
-            "in_flight": self.in_flight,
-            "workers": self.workers,
-            "speed": self.speed,
-            "backends": self.backends,
-            "schedule": self.schedule,
-            "slots": self.slots,
-        }
 
 
 def register(app: typer.Typer) -> None:
@@ -68,22 +37,14 @@ def status(as_json: options.Json = False, database_url: options.Dsn = None) -> N
     Exit code 0 ok or paused, 1 behind (a paste expired over 26 hours ago and nobody has taken it), 3 stalled
     (there is work that is late, and nobody does it). Asks only the database.
     """
-    found = _look(config.load("database_url", database_url=database_url).dsn)
+    settings = config.load("database_url", database_url=database_url)
+    with asking(settings.dsn, "status") as q:
+        found = look(q)
     if as_json:
         words.print_json(found.as_dict())
     else:
         _show(found)
     raise typer.Exit(_EXIT[found.verdict])
-
-
-def _look(dsn: str) -> Status:
-    with db.connect(dsn, "reaper:status") as connection:
-        check_schema(connection)
-        reports, desk = Reports(connection), Desk(connection)
-        return Status(
-            *(reports.health(), reports.in_flight(), reports.fleet(), reports.speed(), reports.backends()),
-            *(desk.schedule(), desk.slots()),
-        )
 
 
 def _show(found: Status) -> None:
@@ -130,7 +91,7 @@ def _backlog(health: Health) -> str:
     return f"{at_least}{words.count(health.due_rows, 'due row')}, the oldest expired {age} ago"
 
 
-def _backends(backends: list[Shelter]) -> Iterator[tuple[str, str]]:
+def _backends(backends: list[BackendState]) -> Iterator[tuple[str, str]]:
     label = "backends"
     for backend in backends:
         yield label, _shelter(backend)
@@ -139,7 +100,7 @@ def _backends(backends: list[Shelter]) -> Iterator[tuple[str, str]]:
             yield "", f"  [red]left alone: {escape(backend.last_error or 'it does not answer')}[/]"
 
 
-def _shelter(backend: Shelter) -> str:
+def _shelter(backend: BackendState) -> str:
     room = f" of {words.size(backend.quota)}" if backend.quota is not None else ""
     owed = f", {words.size(backend.orphan_bytes)} owed a deletion" if backend.orphan_bytes else ""
     state = "" if backend.state == "active" else f", {backend.state}"
@@ -153,7 +114,7 @@ def _in_flight(groups: list[InFlight]) -> str:
     )
 
 
-def _workers(members: list[Member], now: datetime) -> Iterator[tuple[str, str]]:
+def _workers(members: list[WorkerState], now: datetime) -> Iterator[tuple[str, str]]:
     alive = sum(member.alive for member in members)
     others = f", {len(members) - alive} silent" if alive < len(members) else ""
     yield "workers", f"{alive} alive{others}" if members else "[dim]none[/]"
@@ -170,7 +131,7 @@ def _workers(members: list[Member], now: datetime) -> Iterator[tuple[str, str]]:
         yield "", f"[dim]and {len(members) - _SHOWN} more: see reaper.fleet[/]"
 
 
-def _schedule(services: list[Planned]) -> Iterator[tuple[str, str]]:
+def _schedule(services: list[ServiceState]) -> Iterator[tuple[str, str]]:
     drain = [s for s in services if s.name == "drain"]
     yield "drain", f"{state(drain[0])} ({escape(drain[0].schedule)})" if drain else "[dim]no worker yet[/]"
     failing = [s for s in services if s.last_error]
@@ -185,7 +146,7 @@ def _schedule(services: list[Planned]) -> Iterator[tuple[str, str]]:
         yield "", f"[red]{escape(service.name)}: {escape(service.last_error or '')}[/]"
 
 
-def _slots(slots: Slots) -> str:
+def _slots(slots: DrainSlots) -> str:
     if not slots.running and not slots.waiting:
         return "[dim]no drain job[/]"
     return f"{slots.running} draining, {slots.waiting} waiting"

@@ -15,7 +15,8 @@ from reaper import config
 from reaper.app import App
 from reaper.cli import options, words
 from reaper.errors import Exit
-from reaper.ops.verify import Report, Watch, nobody
+from reaper.ops.verify import Watch, unwatched
+from reaper.ops.verify_report import Report
 
 _Repair = Annotated[
     bool,
@@ -102,7 +103,7 @@ def _watched(hidden: bool) -> Iterator[Watch]:
     """A moving line where somebody watches; nothing elsewhere."""
     console = Console(stderr=True)
     if hidden or not console.is_terminal:
-        yield nobody
+        yield unwatched
         return
     columns = (
         SpinnerColumn(),

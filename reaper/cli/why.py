@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from reaper import config, db
+from reaper import config
 from reaper.app import App
 from reaper.cli import options, words
-from reaper.errors import BadArgument
-from reaper.migrate import check_schema
-from reaper.ops.reports import Copy, Event, Reports
+from reaper.model import Copy
+from reaper.ops import why as stories
+from reaper.ops.database import asking
+from reaper.queries.why import Event
 
 _Subject = Annotated[
     str, typer.Argument(metavar="CODE|HASH", help="A paste's code, or a content's hash.", show_default=False)
@@ -39,15 +40,8 @@ def why(
     """
     options.set_up_logging(verbose=False, log_json=False)
     settings = config.load("database_url", database_url=database_url)
-    with db.connect(settings.dsn, "reaper:why") as connection:
-        check_schema(connection)
-        reports = Reports(connection)
-        events, copies = reports.why(subject), reports.copies(subject)
-    if not events:
-        raise BadArgument(
-            f"nothing is known of {subject!r}",
-            "It never was, or it went longer ago than reaper.settings.keep_codes.",
-        )
+    with asking(settings.dsn, "why") as q:
+        events, copies = stories.story(q, subject), q.copies_of_subject(subject)
     seen = _look(subject, copies, database_url) if look else []
     if as_json:
         words.print_json({"events": [asdict(e) for e in events], "seen": seen})
@@ -56,20 +50,8 @@ def why(
 
 
 def _look(subject: str, copies: list[Copy], database_url: str | None) -> list[str]:
-    """What is really there: the objects of the content, the cache entry of the code."""
     with App(config.load_all("database_url", database_url=database_url)) as app:
-        seen = [_object(app, copy) for copy in copies]
-        cached = bool(app.cache.present([subject]))
-    return [*seen, f"a cache entry for {subject} is {'there' if cached else 'not there'}"]
-
-
-def _object(app: App, copy: Copy) -> str:
-    store = app.stores.get(copy.backend)
-    if store is None:
-        return f"backend {copy.backend} is not configured here"
-    found = store.find([copy.object_key]).get(copy.object_key)
-    there = f"there, {found.size:,} bytes" if found else "not there"
-    return f"{copy.object_key} on {copy.backend} is {there}"
+        return stories.look(subject, copies, app.stores, app.cache)
 
 
 def _show(events: list[Event], seen: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -62,3 +62,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
     return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def figures(done: Mapping[str, int]) -> str:
+    """What a run did: `rows reset 3, batches adopted 1`."""
+    return (
+        ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in done.items()) or "nothing to do"
+    )

@@ -9,7 +9,7 @@ import typer
 from reaper import config
 from reaper.app import App
 from reaper.cli import options
-from reaper.worker.runner import QUEUE, Options
+from reaper.worker.options import QUEUE, WorkerOptions
 
 _Queues = Annotated[
     str, typer.Option("--queues", metavar="NAMES", help="Take jobs from these queues, separated by commas.")
@@ -82,4 +82,4 @@ def worker(
         raise typer.BadParameter("name at least one queue", param_hint="--queues")
     with App(settings) as app, app.telemetry.written_to(metrics_file):
         app.check()
-        app.work(Options(names, slots, concurrency, health_port))
+        app.work(WorkerOptions(names, slots, concurrency, health_port))

@@ -1,4 +1,4 @@
-"""Being the only one: an advisory lock on a connection of its own."""
+"""A session advisory lock on a connection of its own: one process holds it, as long as the connection."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from contextlib import contextmanager, suppress
 
 from reaper.db.connection import Connection, translated
 from reaper.errors import ReaperError
-from reaper.queries import Queries
 
 
-class Exclusion:
-    """A service's lock, if it was free; it is gone when its connection is."""
+class AdvisoryLock:
+    """One try to take a lock; `take` and `free` are what is asked of the connection."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        take: Callable[[Connection], bool],
+        free: Callable[[Connection], object],
+    ) -> None:
         self._connection = connection
-        self._name = name
-        self.taken = Queries(connection).lock_service(name)
+        self._free = free
+        self.taken = take(connection)
 
     def is_held(self) -> bool:
         """Whether the lock is still ours: asks the server, since a lost connection says nothing by itself."""
@@ -27,24 +31,28 @@ class Exclusion:
             return False
         return self.taken
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Free the lock now; a server that is lost frees it by itself."""
         if self.taken:
             with suppress(ReaperError):
-                Queries(self._connection).unlock_service(self._name)
+                self._free(self._connection)
 
 
 @contextmanager
-def exclusion(connect: Callable[[str], Connection], name: str) -> Iterator[Exclusion]:
-    """Try to be the only one that runs the service inside the block."""
-    connection = connect(f"lock:{name}")
+def advisory_lock(
+    connect: Callable[[], Connection],
+    take: Callable[[Connection], bool],
+    free: Callable[[Connection], object],
+) -> Iterator[AdvisoryLock]:
+    """Try to hold the lock inside the block."""
+    connection = connect()
     try:
-        lock = Exclusion(connection, name)
+        lock = AdvisoryLock(connection, take, free)
         try:
             yield lock
         finally:
             # A server takes its time to notice that a connection is closed: a run that comes back at once
             # would still find the lock held, and be the last.
-            lock.let_go()
+            lock.release()
     finally:
         connection.close()

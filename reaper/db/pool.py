@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from reaper import db
-from reaper.db.session import TRANSIENT, TRIES
-from reaper.errors import DatabaseError, Unreachable
-from reaper.queries import Queries
+from reaper.db.connection import Connection, parameters, teach, translate
+from reaper.db.retry import NoConnection, RetryPolicy
 
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 NAME = "reaper:store:0"
 PATIENCE = 5.0
+RETRY = RetryPolicy(patience=None, pause=0.05)
 
 
-class Pool:
-    """Up to `size` connections, opened when they are needed and replaced when they break."""
+class Pool(Generic[Q]):
+    """Up to `size` connections, opened when they are needed and replaced when they break.
 
-    def __init__(self, dsn: str, size: int, patience: float = PATIENCE) -> None:
+    `bind` makes what is asked from a connection.
+    """
+
+    def __init__(
+        self, dsn: str, size: int, bind: Callable[[Connection], Q], patience: float = PATIENCE
+    ) -> None:
+        self._bind = bind
         self._patience = patience
-        self._pool: ConnectionPool[db.Connection] = ConnectionPool(
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
             kwargs={
-                **db.parameters(dsn, NAME),
+                **parameters(dsn, NAME),
                 "autocommit": True,
                 # A pooler on the way may pass a statement to a server that never prepared it.
                 "prepare_threshold": None,
@@ -54,41 +58,23 @@ class Pool:
     ) -> None:
         self._pool.close()
 
-    def call(self, ask: Callable[[Queries], T]) -> T:
+    def call(self, ask: Callable[[Q], T]) -> T:
         """The answer; what is asked must bear being asked twice, since an answer can be lost on its way."""
-        attempt = 1
-        while True:
-            try:
-                return self._ask(ask)
-            except (Unreachable, DatabaseError) as error:
-                if attempt == TRIES or not _may_pass(error):
-                    raise
-            time.sleep(0.05 * attempt * random.uniform(0.5, 1.5))
-            attempt += 1
+        return RETRY.run(lambda: self._ask(ask))
 
-    def _ask(self, ask: Callable[[Queries], T]) -> T:
+    def _ask(self, ask: Callable[[Q], T]) -> T:
         try:
             with self._pool.connection() as connection:
-                return ask(Queries(connection))
+                return ask(self._bind(connection))
         except PoolTimeout:
-            raise _NoConnection(
+            raise NoConnection(
                 f"no connection to the database within {self._patience:g} s",
                 "Is the server up? If it is, it or REAPER_STORE_CONNECTIONS allows too few.",
             ) from None
         except psycopg.Error as error:
-            raise db.translate(error) from error
+            raise translate(error) from error
 
 
-class _NoConnection(Unreachable):
-    """There was none to be had, and that was waited for already."""
-
-
-def _configured(connection: db.Connection) -> None:
-    db.teach(connection)
+def _configured(connection: Connection) -> None:
+    teach(connection)
     connection.execute("set default_transaction_isolation = 'read committed'")
-
-
-def _may_pass(error: Unreachable | DatabaseError) -> bool:
-    if isinstance(error, DatabaseError):
-        return error.sqlstate in TRANSIENT
-    return not isinstance(error, _NoConnection)

@@ -1,10 +1,10 @@
-"""Crash points: every call at which a process can die, or lose the answer, with the world changed or not yet.
+"""Fault points: every call at which a process can die, or lose the answer, with the world changed or not yet.
 
 All that a process does outside itself goes through a method of `Queries` or of a port: these are the points,
-and each has the name of its method. Production does nothing at them. Whoever wants to see what a death leaves
-behind puts something around them all, in a process of its own: the demo does, and so do the tests, which die,
-stop and lose the answer at each. A method that is missing here fails a test, and so does one that no job of
-theirs ever passes.
+and each has the name of its method. Production does nothing at them. `intercepted(…)` puts something
+around them all, in a process of its own: the demo does, and so do the tests, which die, stop and lose the
+answer at each. The points of `Queries` follow from its methods; a method of a port that is missing here
+fails a test, and so does a point that no job of the tests ever passes.
 """
 
 from __future__ import annotations
@@ -12,128 +12,69 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from reaper.app import App
+from reaper.app import Parts
 from reaper.queries import Queries
+from reaper.queries.base import Effect, Intercept
 
-# One SQL function each, and one commit.
-COMMITS = (
-    "abort_put",
-    "adopt_batch",
-    "await_standby",
-    "claim_probe",
-    "begin_put",
-    "begin_run",
-    "claim_cleanup",
-    "claim_expired",
-    "claim_intents",
-    "claim_invalidations",
-    "collect_unreferenced",
-    "commit_put",
-    "return_intent",
-    "enqueue_job",
-    "delete_paste",
-    "enqueue_run",
-    "drop_references",
-    "sync_services",
-    "extend_paste",
-    "finish_batch",
-    "finish_cleanup",
-    "finish_invalidations",
-    "finish_probe",
-    "finish_run",
-    "fold_accounts",
-    "forget_old_services",
-    "return_batch",
-    "heartbeat",
-    "return_unknown_batches",
-    "lock_service",
-    "record_throttle",
-    "enqueue_late_upload",
-    "prune_history",
-    "prune_jobs",
-    "purge_aged",
-    "record_job_error",
-    "register_backend",
-    "register_service",
-    "record_backend_failure",
-    "record_backend_success",
-    "rescue_jobs",
-    "reset_stale_probes",
-    "reset_stuck",
-    "finish_intent",
-    "retire_worker",
-    "return_ownerless_rows",
-    "record_skipped_run",
-    "unlock_service",
-)
-# PostgreSQL is asked, and nothing changes.
-QUESTIONS = (
-    "circuit_states",
-    "copies_of",
-    "count_due",
-    "failures_in_a_row",
-    "get_paste",
-    "is_runnable",
-    "now",
-    "count_ownerless_rows",
-    "policy_limit",
-    "throttle",
-)
-OBJECTS = ("check", "delete", "digest", "find", "get", "list", "probe", "put")
-CACHE = ("check", "codes", "drop", "forget", "present")
-PASTES = ("drop", "fill", "read")
-# The two ends of holding it.
-LOCK = ("acquire", "release")
-
-ALL = (
-    *COMMITS,
-    *QUESTIONS,
-    *(f"objects.{name}" for name in OBJECTS),
-    *(f"cache.{name}" for name in CACHE),
-    *(f"pastes.{name}" for name in PASTES),
-    *(f"lock.{name}" for name in LOCK),
-)
+COMMITS = tuple(sorted(name for name, effect in Queries.effects.items() if effect is Effect.COMMITS))
+READS = tuple(sorted(name for name, effect in Queries.effects.items() if effect is Effect.READS))
+PORTS = {
+    "objects": ("check", "delete", "digest", "find", "get", "list", "probe", "put"),
+    "cache": ("check", "codes", "drop", "forget", "present"),
+    "pastes": ("drop", "fill", "read"),
+    # The two ends of holding it.
+    "lock": ("acquire", "release"),
+}
+ALL = (*COMMITS, *READS, *(f"{kind}.{name}" for kind, names in PORTS.items() for name in names))
 
 
-class Around(Protocol):
-    """What is put around the points; a thread may be at one while another is at the next."""
-
-    def __call__(self, point: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Make the call or do not; what is returned or raised is what the caller gets."""
+def intercepted(intercept: Intercept, **parts: Any) -> Parts:
+    """Parts of an app in which `intercept` stands around every point."""
+    return Parts(intercept=intercept, around=partial(_around, intercept), **parts)
 
 
-def surround(app: App, around: Around) -> None:
-    """Put something around every point of this app; those of `Queries` are the whole process's."""
-    for name in (*COMMITS, *QUESTIONS):
-        setattr(Queries, name, _surrounded(name, getattr(Queries, name), around))
-    for store in app.buckets.values():
-        _surround_port("objects", store, OBJECTS, around)
-    _surround_port("cache", app.cache, CACHE, around)
-    _surround_port("pastes", app.pastes, PASTES, around)
-    setattr(app.claim_lock, "hold", partial(_hold, app.claim_lock.hold, around))  # noqa: B010
+def _around(intercept: Intercept, kind: str, port: Any) -> Any:
+    return InterceptedLock(port, intercept) if kind == "lock" else InterceptedPort(kind, port, intercept)
 
 
-def _surround_port(kind: str, port: object, names: tuple[str, ...], around: Around) -> None:
-    for name in names:
-        setattr(port, name, _surrounded(f"{kind}.{name}", getattr(port, name), around))
+class InterceptedPort:
+    """A port whose methods are fault points; all else is the port's own."""
+
+    def __init__(self, kind: str, port: object, intercept: Intercept) -> None:
+        self._kind = kind
+        self._port = port
+        self._intercept = intercept
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._port, name)
+        if name not in PORTS[self._kind]:
+            return found
+        return partial(_passed, self._intercept, f"{self._kind}.{name}", found)
 
 
-def _surrounded(point: str, call: Callable[..., Any], around: Around) -> Callable[..., Any]:
-    def passed(*arguments: Any, **named: Any) -> Any:
-        return around(point, partial(call, **named) if named else call, *arguments)
+class InterceptedLock:
+    """A claim lock whose two ends are fault points."""
 
-    return passed
+    def __init__(self, lock: Any, intercept: Intercept) -> None:
+        self._lock = lock
+        self._intercept = intercept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lock, name)
+
+    @contextmanager
+    def hold(self) -> Iterator[bool]:
+        """A lock that this process does not know to hold is not released: it runs out."""
+        holding: AbstractContextManager[bool] = self._lock.hold()
+        held = self._intercept("lock.acquire", holding.__enter__)
+        try:
+            yield held
+        finally:
+            if held:
+                self._intercept("lock.release", holding.__exit__, None, None, None)
 
 
-@contextmanager
-def _hold(hold: Callable[[], AbstractContextManager[bool]], around: Around) -> Iterator[bool]:
-    """A lock of which nobody knows that it is held is not released: it runs out."""
-    holding = hold()
-    held = around("lock.acquire", holding.__enter__)
-    try:
-        yield held
-    finally:
-        if held:
-            around("lock.release", holding.__exit__, None, None, None)
+def _passed(intercept: Intercept, point: str, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    return intercept(point, partial(call, **named) if named else call, *arguments)

@@ -17,7 +17,7 @@ MADE_UP_FOR = 1.0
 STEP = 0.2
 
 
-class Pace:
+class Rate:
     """Lets batches begin: at once, or each when those before it have had their time."""
 
     def __init__(self, rows_per_second: float | None = None) -> None:

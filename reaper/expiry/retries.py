@@ -1,6 +1,6 @@
-"""What is owed: objects and cache entries whose deletion failed are tried again when they are due.
+"""Deletions that failed before: objects and cache entries are tried again when they are due.
 
-PostgreSQL says what is due and what a failure means; a lease fences whoever comes back too late.
+PostgreSQL says what is due and what a failure means; a lease fences a worker that comes back too late.
 """
 
 from __future__ import annotations
@@ -9,96 +9,85 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reaper.concurrency import Stop, for_each
-from reaper.db.session import Session
 from reaper.errors import ClaimLost
 from reaper.expiry.side_effects import SideEffects
 from reaper.expiry.standby import Standby
 from reaper.model import Owed
-from reaper.queries import Failures, Queries
+from reaper.queries import Ask
+from reaper.queries.failures import Failures
 from reaper.telemetry.events import Telemetry
 
 AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class Pass:
+class Retried:
     """What became of the things that were due, and whether time was over before all were tried."""
 
     gone: int = 0
     failed: int = 0
     more: bool = False
 
+    def __add__(self, other: Retried) -> Retried:
+        return Retried(self.gone + other.gone, self.failed + other.failed, self.more or other.more)
+
 
 @dataclass(frozen=True)
-class Cleanup:
+class Retries:
     """One pass through what is owed; several may run at once, and share it."""
 
-    session: Session
-    effects: SideEffects
-    telemetry: Telemetry
-    stop: Stop
+    side_effects: SideEffects
     standby: Standby
+    telemetry: Telemetry
 
-    def delete_objects(self) -> Pass:
+    def delete_objects(self, ask: Ask, stop: Stop) -> Retried:
         """Try the objects that are due, on all backends that we know side by side."""
-        passes = for_each(self.effects.stores, self._delete_on)
-        for backend, done in passes.items():
-            self.telemetry.retried(backend, done.gone, done.failed)
-        return Pass(
-            sum(p.gone for p in passes.values()),
-            sum(p.failed for p in passes.values()),
-            any(p.more for p in passes.values()),
-        )
+        passes = for_each(self.side_effects.stores, lambda backend: self._delete_on(backend, ask, stop))
+        return sum(passes.values(), start=Retried())
 
-    def _delete_on(self, backend: str) -> Pass:
+    def _delete_on(self, backend: str, ask: Ask, stop: Stop) -> Retried:
         # What fails in this pass is due again later than this, so the pass comes to its end.
-        began = self.session.call(lambda q: q.now())
+        began = ask(lambda q: q.now())
         return self._settle_all(
-            claim=lambda q: q.claim_cleanup(AT_ONCE, backend, began),
-            act=lambda owed: self.effects.run((), owed.objects, lambda: self._may_delete(owed)),
-            finish=lambda q, owed, failures: q.finish_cleanup(owed.lease, failures),
+            stop,
+            claim=lambda: ask(lambda q: q.claim_cleanup(AT_ONCE, backend, began)),
+            act=lambda owed: self.side_effects.run(
+                (), owed.objects, lambda: self.standby.has(owed.lease, ask, stop)
+            ),
+            finish=lambda owed, failures: ask(lambda q: q.finish_cleanup(owed.lease, failures)),
         )
 
-    def drop_entries(self) -> Pass:
+    def drop_entries(self, ask: Ask, stop: Stop) -> Retried:
         """Try the cache entries that are due."""
         return self._settle_all(
-            claim=lambda q: q.claim_invalidations(AT_ONCE),
-            act=lambda owed: self.effects.drop(owed.short_codes),
-            finish=lambda q, owed, failures: q.finish_invalidations(owed.lease, failures),
+            stop,
+            claim=lambda: ask(lambda q: q.claim_invalidations(AT_ONCE)),
+            act=lambda owed: self.side_effects.drop(owed.short_codes),
+            finish=lambda owed, failures: ask(lambda q: q.finish_invalidations(owed.lease, failures)),
         )
 
     def _settle_all(
         self,
-        claim: Callable[[Queries], Owed | None],
+        stop: Stop,
+        *,
+        claim: Callable[[], Owed | None],
         act: Callable[[Owed], Failures],
-        finish: Callable[[Queries, Owed, Failures], int],
-    ) -> Pass:
-        gone = failed = 0
-        while not self.stop.is_set():
-            owed = self.session.call(claim)
+        finish: Callable[[Owed, Failures], int],
+    ) -> Retried:
+        done = Retried()
+        while not stop.is_set():
+            owed = claim()
             if owed is None:
-                return Pass(gone, failed)
-            settled, failures = self._settle(owed, act, finish)
-            gone, failed = gone + settled.gone, failed + settled.failed
-            if failures and settled.gone == 0 and all(f.get("outage") for f in failures):
-                # Nobody answers there now: the rest would only wait for as long again.
-                return Pass(gone, failed)
-        return Pass(gone, failed, more=True)
-
-    def _settle(
-        self,
-        owed: Owed,
-        act: Callable[[Owed], Failures],
-        finish: Callable[[Queries, Owed, Failures], int],
-    ) -> tuple[Pass, Failures]:
-        try:
-            failures = act(owed)
-            gone = self.session.call(lambda q: finish(q, owed, failures))
-        except ClaimLost:
-            # Somebody else has it by now: their business, not ours.
-            self.telemetry.lease_lost(owed.lease)
-            return Pass(), ()
-        return Pass(gone, len(failures)), failures
-
-    def _may_delete(self, owed: Owed) -> bool:
-        return self.standby.has(owed.lease, self.session, self.stop)
+                return done
+            try:
+                failures = act(owed)
+                gone = finish(owed, failures)
+            except ClaimLost:
+                # Another worker has it by now, and does it again.
+                self.telemetry.lease_lost(owed.lease)
+                continue
+            done += Retried(gone, len(failures))
+            if failures and gone == 0 and all(f.get("outage") for f in failures):
+                # The backend does not answer now: the rest would only wait for as long again.
+                return done
+        return done + Retried(more=True)

@@ -9,7 +9,7 @@ from reaper.concurrency import for_each
 from reaper.expiry.standby import NOT_THERE
 from reaper.model import Failed, ObjectRef
 from reaper.ports import Cache, ObjectStore
-from reaper.queries import Failures, code_failures, object_failures
+from reaper.queries.failures import Failures, code_failures, object_failures
 from reaper.telemetry.events import Telemetry
 
 

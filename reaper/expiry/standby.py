@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from reaper.concurrency import Stop
-from reaper.db.session import Session
 from reaper.model import Failed
+from reaper.queries import Ask, Queries
 from reaper.telemetry.events import Telemetry
 
 PATIENCE = 10.0
@@ -32,12 +33,12 @@ class Standby:
     sleep: Callable[[float], None] = time.sleep
     _is_away: bool = field(default=False, init=False)
 
-    def has(self, token: UUID, session: Session, stop: Stop) -> bool:
+    def has(self, token: UUID, ask: Ask, stop: Stop) -> bool:
         """Whether the objects that the token released may be deleted; ClaimLost when nothing is released."""
         until = self.clock() + (0.0 if self._is_away else self.patience)
         pause = SHORTEST
         lsn: str | None = None
-        while (lsn := self._lacking(token, session, lsn)) is not None:
+        while (lsn := ask(partial(_lacking, token, lsn))) is not None:
             if stop.is_set():
                 return False
             if self.clock() >= until:
@@ -51,6 +52,6 @@ class Standby:
             self.telemetry.recovered(SERVICE)
         return True
 
-    @staticmethod
-    def _lacking(token: UUID, session: Session, lsn: str | None) -> str | None:
-        return session.call(lambda q: q.await_standby(token, lsn))
+
+def _lacking(token: UUID, lsn: str | None, q: Queries) -> str | None:
+    return q.await_standby(token, lsn)

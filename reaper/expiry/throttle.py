@@ -6,7 +6,7 @@ import threading
 import time
 
 from reaper.concurrency import Stop
-from reaper.db.session import Session
+from reaper.queries import Ask
 from reaper.telemetry.events import Telemetry
 
 STEP = 0.5
@@ -15,8 +15,8 @@ STEP = 0.5
 class Throttle:
     """Asks PostgreSQL whether to go on, and shows operators why a worker waits; shared by all lanes."""
 
-    def __init__(self, session: Session, worker: str, telemetry: Telemetry) -> None:
-        self._session = session
+    def __init__(self, ask: Ask, worker: str, telemetry: Telemetry) -> None:
+        self._ask = ask
         self._worker = worker
         self._telemetry = telemetry
         self._guard = threading.Lock()
@@ -25,9 +25,9 @@ class Throttle:
     def passes(self, service: str, stop: Stop) -> bool:
         """Wait as long as must be; False when the service was paused or switched off, or the time is over."""
         while not stop.is_set():
-            if not self._session.call(lambda q: q.is_runnable(service)):
+            if not self._ask(lambda q: q.is_runnable(service)):
                 return False
-            reason = self._session.call(lambda q: q.throttle())
+            reason = self._ask(lambda q: q.throttle())
             self._note(reason)
             if reason is None:
                 return True
@@ -40,6 +40,6 @@ class Throttle:
                 return
             changed = (reason is None) != (self._noted is None)
             self._noted = reason
-        self._session.call(lambda q: q.record_throttle(self._worker, reason))
+        self._ask(lambda q: q.record_throttle(self._worker, reason))
         if changed:
             self._telemetry.throttled(reason)

@@ -6,33 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from reaper.db.connection import Connection, translated
+from reaper.db.connection import Connection
 from reaper.errors import DatabaseError, ReaperError
 from reaper.migrate import check_schema, code, schema_version
 from reaper.migrate.source import Source, installed_source
 from reaper.ops.code_drift import compare_code, compare_grants
-from reaper.ops.reports import Diagnosis, Reports
 from reaper.ports import Cache, ObjectStore
+from reaper.queries import Queries
+from reaper.queries.backends import BackendState
+from reaper.queries.checks import Diagnosis
 
-_LOGIN = """
-    select session_user::text, r.rolsuper,
-           array(select g.rolname::text from pg_catalog.pg_roles g
-                  where g.rolname = any (%s) and pg_has_role(session_user, g.oid, 'USAGE') order by g.rolname)
-      from pg_catalog.pg_roles r
-     where r.rolname = session_user
-"""
-_OLDEST_SNAPSHOT = """
-    select a.pid, a.usename::text, a.application_name, clock_timestamp() - a.xact_start
-      from pg_catalog.pg_stat_activity a
-     where a.xact_start is not null and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
-     order by a.xact_start
-     limit 1
-"""
-_BACKENDS = """
-    select b.name, b.circuit, b.last_error from reaper.backends b
-     where b.circuit <> 'closed' or b.name <> all (%s)
-"""
-_ROLES = ["reaper_app", "reaper_ops", "reaper_ro", "reaper_worker"]
 _OLD = timedelta(minutes=10)
 _RELOAD = "Load the release's own: delete from reaper.code_files (as the owner), then reaper migrate"
 
@@ -60,6 +43,12 @@ class Doctor:
     source: Source
     # Those that are configured here.
     backends: Sequence[str] = ()
+    bind: Callable[[Connection], Queries] = Queries
+
+    @property
+    def q(self) -> Queries:
+        """What is asked."""
+        return self.bind(self.connection)
 
     @classmethod
     def of_release(cls, connection: Connection, backends: Sequence[str] = ()) -> Doctor:
@@ -76,7 +65,7 @@ class Doctor:
         for name, check in {
             "code": self._code,
             "grants": self._grants,
-            "tables, settings, rights": Reports(self.connection).diagnoses,
+            "tables, settings, rights": self.q.diagnoses,
             "old snapshots": self._snapshots,
             "throttle": self._throttle,
             "backends": self._backends,
@@ -84,9 +73,9 @@ class Doctor:
             yield from _guarded(name, check)
 
     def _login(self) -> Diagnosis:
-        with translated():
-            user, superuser, roles = self.connection.execute(_LOGIN, (_ROLES,)).fetchone() or ("", False, [])
-        if superuser:
+        login = self.q.login()
+        user, roles = login.user, login.roles
+        if login.is_superuser:
             return warn(
                 "login",
                 f"{user} is a superuser",
@@ -139,45 +128,38 @@ class Doctor:
         return [ok("grants", "as declared")]
 
     def _throttle(self) -> list[Diagnosis]:
-        with translated():
-            row = self.connection.execute(
-                "select pg_has_role('reaper_owner', 'pg_read_all_stats', 'USAGE')"
-            ).fetchone()
-        if row and row[0]:
+        if self.q.owner_sees_other_sessions():
             return [ok("throttle", "sees replicas and snapshots")]
         fix = "grant pg_read_all_stats to reaper_owner"
         return [warn("throttle", "blind: drains do not wait for replicas that are behind", fix)]
 
     def _backends(self) -> list[Diagnosis]:
-        with translated():
-            rows = self.connection.execute(_BACKENDS, (list(self.backends),)).fetchall()
-        if not self.backends or not rows:
-            return [ok("backends", ", ".join(self.backends) or "none is configured here")]
-        return [self._backend(*row) for row in rows]
+        if not self.backends:
+            return [ok("backends", "none is configured here")]
+        odd = [b for b in self.q.backends() if b.circuit != "closed" or b.name not in self.backends]
+        return [self._backend(b) for b in odd] or [ok("backends", ", ".join(self.backends))]
 
-    def _backend(self, name: str, circuit: str, error: str | None) -> Diagnosis:
-        if name in self.backends:
+    def _backend(self, backend: BackendState) -> Diagnosis:
+        if backend.name in self.backends:
             return warn(
-                f"circuit {name}", f"{circuit}: {error}", "It is probed by itself; look at the store."
+                f"circuit {backend.name}",
+                f"{backend.circuit}: {backend.last_error}",
+                "It is probed by itself; look at the store.",
             )
         fix = "Add it to reaper.toml: what lies there is neither read nor deleted from here."
-        return warn(f"backend {name}", "known to PostgreSQL and not configured here", fix)
+        return warn(f"backend {backend.name}", "known to PostgreSQL and not configured here", fix)
 
     def _snapshots(self) -> list[Diagnosis]:
         name = "old snapshots"
-        with translated():
-            sees_all = self.connection.execute("select pg_has_role('pg_read_all_stats', 'USAGE')").fetchone()
-            oldest = self.connection.execute(_OLDEST_SNAPSHOT).fetchone()
-        if not sees_all or not sees_all[0]:
+        if not self.q.sees_other_sessions():
             return [warn(name, "blind: other sessions are hidden", "grant pg_monitor to the login that asks")]
-        if oldest is None or oldest[3] < _OLD:
+        oldest = self.q.oldest_transaction()
+        if oldest is None or oldest.age < _OLD:
             return [ok(name, "no transaction is older than 10 minutes")]
-        pid, user, application, span = oldest
-        who = f"session {pid} ({user}, {application or 'nameless'})"
-        detail = f"{who} has a transaction open for {int(span.total_seconds() // 60)} minutes"
-        return [
-            warn(name, detail, f"It keeps deleted rows on disk. End it: select pg_terminate_backend({pid})")
-        ]
+        who = f"session {oldest.pid} ({oldest.user}, {oldest.application or 'nameless'})"
+        detail = f"{who} has a transaction open for {int(oldest.age.total_seconds() // 60)} minutes"
+        fix = f"It keeps deleted rows on disk. End it: select pg_terminate_backend({oldest.pid})"
+        return [warn(name, detail, fix)]
 
 
 def examine_store(name: str, store: ObjectStore, probe: bool) -> Iterator[Diagnosis]:

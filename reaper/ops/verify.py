@@ -7,102 +7,27 @@ about again, in an order that no correct system gets wrong: an object comes befo
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from reaper.config.backends import DEFAULT_BACKEND
 from reaper.errors import ConfigError, ReaperError, said
 from reaper.model import StoredObject
-from reaper.ops.reports import Expected, Known, Repair, RepairedAccount, Reports
+from reaper.ops.verify_report import KEPT, ORPHAN, STALE, UNSEEN, WRONG_SIZE, Lost, Report, place
 from reaper.ports import Cache, ObjectStore
+from reaper.queries import Queries
+from reaper.queries.checks import Expected, Known
 
 T = TypeVar("T")
 Watch = Callable[[str, int], None]
 
 PAGE = 1000
-KEPT = 1000
 # A writer stores the object before it inserts the row: so long it may take from the one to the other.
 GRACE = 5.0
 
-MISSING = "missing object"
-ORPHAN = "orphan object"
-WRONG_SIZE = "wrong size"
-STALE = "stale cache entry"
-UNSEEN = "backend that could not be looked at"
 
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One disagreement."""
-
-    kind: str
-    subject: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Content one of whose objects is gone, and who is hit by that."""
-
-    content_hash: str
-    backend: str
-    object_key: str
-    live_pastes: int
-    examples: list[str]
-
-
-@dataclass
-class Report:
-    """What was looked at and what was found; of each kind the first are kept, and all are counted."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    findings: list[Finding] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
-    seen: Counter[str] = field(default_factory=Counter)
-    repaired: list[Repair] = field(default_factory=list)
-    repaired_accounts: list[RepairedAccount] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def clean(self) -> bool:
-        """Whether all agree."""
-        return not self.counts
-
-    def as_dict(self) -> dict[str, Any]:
-        """The report for machines."""
-        return {
-            "clean": self.clean,
-            "counts": dict(self.counts),
-            "findings": [asdict(finding) for finding in self.findings],
-            "lost": [asdict(lost) for lost in self.lost],
-            "repaired": [asdict(repair) for repair in self.repaired],
-            "repaired_accounts": [
-                {**asdict(account), "was": int(account.was), "now": int(account.now)}
-                for account in self.repaired_accounts
-            ],
-            "seen": dict(self.seen),
-            "notes": self.notes,
-        }
-
-    def add(self, kind: str, subject: str, detail: str) -> None:
-        """Note a disagreement."""
-        self.counts[kind] += 1
-        if self.counts[kind] <= KEPT:
-            self.findings.append(Finding(kind, subject, detail))
-
-    def lose(self, lost: Lost) -> None:
-        """Note content without its object."""
-        named = f" ({', '.join(lost.examples)})" if lost.examples else ""
-        hit = f"the content of {lost.live_pastes} live pastes{named}"
-        self.add(MISSING, place(lost.backend, lost.object_key), f"{lost.content_hash}, {hit}")
-        if self.counts[MISSING] <= KEPT:
-            self.lost.append(lost)
-
-
-def nobody(_: str, __: int) -> None:
+def unwatched(_: str, __: int) -> None:
     """Told how far the work is, do nothing."""
 
 
@@ -114,11 +39,11 @@ class Verifier:
     its own makes keys that no other program has.
     """
 
-    reports: Reports
+    q: Queries
     stores: Mapping[str, ObjectStore]
     cache: Cache
     names_are_ours: bool
-    watch: Watch = nobody
+    watch: Watch = unwatched
     wait: Callable[[float], None] = time.sleep
     report: Report = field(default_factory=Report)
 
@@ -127,23 +52,22 @@ class Verifier:
         if repair:
             self._repair()
         self._check_invariants()
-        for backend in sorted({*self.stores, *self.reports.backends_in_use()}):
+        for backend in sorted({*self.stores, *self.q.backends_in_use()}):
             self._check_backend(backend)
         self._check_cache()
         self._count_owed()
         return self.report
 
     def _repair(self) -> None:
-        for repair in self.reports.repair_counts():
-            self.report.seen["repaired counts"] += 1
-            if len(self.report.repaired) < KEPT:
-                self.report.repaired.append(repair)
-            self.watch("repairing", 1)
-        self.report.repaired_accounts += self.reports.repair_accounts()
+        while repaired := self.q.repair_counts(PAGE):
+            self.report.seen["repaired counts"] += len(repaired)
+            self.report.repaired += repaired[: KEPT - len(self.report.repaired)]
+            self.watch("repairing", len(repaired))
+        self.report.repaired_accounts += self.q.repair_accounts()
 
     def _check_invariants(self) -> None:
         self.watch("invariants", 0)
-        for violation in self.reports.violations():
+        for violation in self.q.check_invariants():
             self.report.add(violation.invariant, violation.subject, violation.detail)
 
     def _check_backend(self, backend: str) -> None:
@@ -152,12 +76,12 @@ class Verifier:
         try:
             if store is None:
                 raise ConfigError("it is not configured here", "Name it in reaper.toml.")
-            Shelf(backend, store, self.reports, self.report, self.watch, self.wait).check()
+            Shelf(backend, store, self.q, self.report, self.watch, self.wait).check()
         except ReaperError as error:
             self.report.add(UNSEEN, backend, said(error))
 
     def _count_owed(self) -> None:
-        for what, number in self.reports.owed().items():
+        for what, number in self.q.queue_counts().items():
             self.report.seen[what] += number
 
     def _check_cache(self) -> None:
@@ -173,7 +97,7 @@ class Verifier:
             self.report.notes.append(f"the cache was not looked at: {error.message}")
 
     def _stale(self, codes: Sequence[str]) -> list[str]:
-        judged = self.reports.check_cached(codes)
+        judged = self.q.check_cached(codes)
         stale = [code for code, judgement in judged.items() if self._is_stale(judgement)]
         self.report.seen["cache entries"] += len(codes)
         self.report.seen["waiting for the drain"] += sum(j in ("waiting", "owed") for j in judged.values())
@@ -186,7 +110,7 @@ class Verifier:
 
     def _confirm_stale(self, codes: Sequence[str]) -> None:
         present = list(self.cache.present(codes))
-        for code, judgement in self.reports.check_cached(present).items():
+        for code, judgement in self.q.check_cached(present).items():
             if self._is_stale(judgement):
                 overdue = judgement == "overdue"
                 self.report.add(
@@ -200,7 +124,7 @@ class Shelf:
 
     backend: str
     store: ObjectStore
-    reports: Reports
+    q: Queries
     report: Report
     watch: Watch
     wait: Callable[[float], None]
@@ -210,7 +134,7 @@ class Shelf:
         orphans: list[str] = []
         missing: list[str] = []
         resized: list[str] = []
-        for page in _pages(side_by_side(self.store.list(), self.reports.expected_objects(self.backend))):
+        for page in _pages(side_by_side(self.store.list(), self._expected())):
             missing += [expected.object_key for stored, expected in page if stored is None and expected]
             resized += [
                 stored.key for stored, expected in page if stored and expected and _differs(stored, expected)
@@ -232,13 +156,13 @@ class Shelf:
             self.watch("asking again", len(page))
 
     def _unknown(self, keys: Sequence[str]) -> list[str]:
-        known = self.reports.known_objects(self.backend, keys) if keys else {}
+        known = self.q.known_objects(self.backend, keys) if keys else {}
         return [key for key in keys if key not in known]
 
     def _confirm_missing(self, keys: Sequence[str]) -> None:
         """Absent, then still named by content, then still absent: nothing that runs looks like this."""
         absent = self._absent(keys)
-        known = self.reports.known_objects(self.backend, absent)
+        known = self.q.known_objects(self.backend, absent)
         wanted = [key for key in absent if key in known and known[key].is_content]
         self._report_lost({key: known[key] for key in self._absent(wanted)})
 
@@ -247,7 +171,7 @@ class Shelf:
         return [key for key in keys if key not in found]
 
     def _report_lost(self, lost: dict[str, Known]) -> None:
-        pastes = self.reports.live_pastes([known.content_hash or "" for known in lost.values()])
+        pastes = self.q.live_pastes([known.content_hash or "" for known in lost.values()])
         for key, known in lost.items():
             content_hash = known.content_hash or ""
             self.report.lose(Lost(content_hash, self.backend, key, *pastes.get(content_hash, (0, []))))
@@ -259,20 +183,22 @@ class Shelf:
             self.report.add(ORPHAN, self._named(key), f"{stored[key].size:,} bytes, and nothing names them")
 
     def _confirm_sizes(self, keys: Sequence[str]) -> None:
-        known = self.reports.known_objects(self.backend, keys)
+        known = self.q.known_objects(self.backend, keys)
         for key, found in self.store.find(keys).items():
             expected = known.get(key)
             if expected and expected.is_content and _differs(found, expected):
                 has = f"content {expected.content_hash} has {expected.size_bytes:,}"
                 self.report.add(WRONG_SIZE, self._named(key), f"{found.size:,} bytes are stored, {has}")
 
+    def _expected(self) -> Iterator[Expected]:
+        """Every object that ought to lie there, in byte order, page by page."""
+        after = ""
+        while page := self.q.expected_objects(after, PAGE, self.backend):
+            yield from page
+            after = page[-1].object_key
+
     def _named(self, key: str) -> str:
         return place(self.backend, key)
-
-
-def place(backend: str, key: str) -> str:
-    """An object's name for people: where there is one backend only, nobody wants to read its name."""
-    return key if backend == DEFAULT_BACKEND else f"{key} on {backend}"
 
 
 def side_by_side(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 AT_ONCE = 10_000
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Fold until little is left; what is added meanwhile is for the next run."""
     folded = 0
     more = True
-    while more and not tools.stop.is_set():
-        rows = tools.ask(lambda q: q.fold_accounts(AT_ONCE))
+    while more and not context.stop.is_set():
+        rows = context.ask(lambda q: q.fold_accounts(AT_ONCE))
         folded, more = folded + rows, rows >= AT_ONCE
     return Tick({"folded": folded}, more)
 

@@ -2,17 +2,20 @@
 
 A service keeps something true, a bounded piece at a time. It is one file in `reaper/services/`, which ends in
 
-    SERVICE = Service("prune", "1 hour", tick, "forgets finished jobs and old history")
+    SERVICE = Service("prune", "1 hour", tick, "deletes finished jobs and old history")
 
 and one line in the tuple `ALL` of `reaper/services/__init__.py`. Nothing else: every worker enters it into
-`reaper.services` when it starts, the tick queues it when its time has come, and whichever worker is free runs
-it. What a DBA changed there (schedule, pause, switch) is stronger than what the file says.
+`reaper.services` when it starts, the schedule queues it when its time has come, and whichever worker is free
+runs it. What a DBA changed there (schedule, pause, switch) is stronger than what the file says.
 
-The `tick` is the work. It gets `Tools` and returns a `Tick`:
-- It asks PostgreSQL through `tools.ask`, and does what is outside through `tools.lane` and its ports; it
-  opens no connection and keeps nothing between two ticks, because the next one may run on another host.
-- It works in bounded batches and looks at `tools.stop` between two of them: the time budget may be over, the
-  process may be ending, or the connection that holds the service's lock may be lost. Then it returns.
+The `tick` is the work. It gets a `Context` and returns a `Tick`:
+- It asks PostgreSQL through `context.ask`, and does what is outside through `context.stores` and
+  `context.cache`; it opens no connection and keeps nothing between two ticks, because the next one may run on
+  another host.
+- It works in bounded batches and looks at `context.stop` between two of them: the time budget may be over,
+  the process may be ending, or the connection that holds the service's lock may be lost. Then it returns.
+- What it did, `Tick.figures`, is recorded with the run, shown to operators, and counted by the metric
+  `reaper_service_items_total{service,outcome}`: a number for each outcome, under a plain participle.
 - With `Tick(..., more=True)` it asks to be called again at once, because its last batch was full.
 - It may be killed anywhere and run again, so every step is either one SQL function or bears repetition.
 - It raises what goes wrong. The run is recorded as failed, with the text, and the next one is on schedule.
@@ -24,31 +27,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from reaper.concurrency import Stop
-from reaper.expiry.lane import Lane
-from reaper.queries import Queries
+from reaper.expiry.lane import Drained
+from reaper.expiry.retries import Retries
+from reaper.expiry.settler import Adopted
+from reaper.ports import Cache, ObjectStore
+from reaper.queries import Ask
+from reaper.telemetry.events import Telemetry
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from reaper.config import Settings
 
 
 @dataclass(frozen=True)
-class Tools:
+class Context:
     """What a tick works with; its own for each run."""
 
-    lane: Lane
-    stuck_after: timedelta
-
-    @property
-    def stop(self) -> Stop:
-        """Whether to return at the next good moment."""
-        return self.lane.stop
-
-    def ask(self, question: Callable[[Queries], T]) -> T:
-        """The answer of one SQL function."""
-        return self.lane.session.call(question)
+    ask: Ask
+    stores: Mapping[str, ObjectStore]
+    cache: Cache
+    telemetry: Telemetry
+    # Whether to return at the next good moment; `budget` seconds after the start at the latest.
+    stop: Stop
+    budget: float
+    settings: Settings
+    retries: Retries
+    # Settle the released batches that no worker holds; take a lane through the backlog.
+    adopt: Callable[[], Adopted]
+    drain: Callable[[], Drained]
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class Service:
 
     name: str
     schedule: str
-    tick: Callable[[Tools], Tick]
+    tick: Callable[[Context], Tick]
     description: str
     locked: bool = True
     enabled: bool = True

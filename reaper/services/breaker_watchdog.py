@@ -5,13 +5,13 @@ Not locked: the probe itself has a token, so each backend meets one at a time, w
 
 from __future__ import annotations
 
-from reaper.services.base import Service, Tick, Tools
-from reaper.storage.probes import Breaker
+from reaper.services.base import Context, Service, Tick
+from reaper.storage.probes import Prober
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Reset, then probe."""
-    probes = Breaker(tools.lane.session, tools.lane.effects.stores).tick()
+    probes = Prober(context.ask, context.stores).tick()
     return Tick({"reset": probes.reset, "probed": probes.sent, "closed": probes.closed})
 
 

@@ -7,12 +7,12 @@ decides.
 
 from __future__ import annotations
 
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Try all that was due when the pass began."""
-    done = tools.lane.cleanup.delete_objects()
+    done = context.retries.delete_objects(context.ask, context.stop)
     return Tick({"deleted": done.gone, "failed": done.failed}, more=done.more)
 
 

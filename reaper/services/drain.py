@@ -6,12 +6,15 @@ claim from the start finds nothing. With the schedule `continuous` it looks ever
 
 from __future__ import annotations
 
-from reaper.services.base import Service, Tick, Tools
+from dataclasses import asdict
+
+from reaper.services.base import Context, Service, Tick
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Adopt, retry, then reap batch after batch."""
-    return Tick(more=not tools.lane.run())
+    drained = context.drain()
+    return Tick(asdict(drained.figures), more=not drained.done)
 
 
 SERVICE = Service(

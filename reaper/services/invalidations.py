@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Try all that is due; what fails again has its next attempt later, so this ends."""
-    done = tools.lane.cleanup.drop_entries()
+    done = context.retries.drop_entries(context.ask, context.stop)
     return Tick({"dropped": done.gone, "failed": done.failed}, more=done.more)
 
 

@@ -5,16 +5,16 @@ Procrastinate recovers nothing by itself, and its own recipe stops at the first 
 
 from __future__ import annotations
 
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 AT_ONCE = 100
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """One bounded rescue."""
-    rescued = tools.ask(lambda q: q.rescue_jobs(AT_ONCE))
+    rescued = context.ask(lambda q: q.rescue_jobs(AT_ONCE))
     failed = sum(not job.outcome.startswith("queued") for job in rescued)
-    tools.lane.telemetry.rescued(rescued)
+    context.telemetry.rescued(rescued)
     return Tick({"queued": len(rescued) - failed, "failed": failed}, more=len(rescued) == AT_ONCE)
 
 

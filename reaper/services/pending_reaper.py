@@ -14,66 +14,65 @@ from collections.abc import Sequence
 from reaper.concurrency import for_each
 from reaper.errors import ClaimLost, ReaperError, Unreachable, said
 from reaper.model import PendingIntent
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 AT_ONCE = 100
 _SHA256 = re.compile("[0-9A-Fa-f]{64}")
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Resolve what is overdue until nothing is, or the time is over."""
     figures = Counter(committed=0, dropped=0, deferred=0)
-    while not tools.stop.is_set():
-        intents = tools.ask(lambda q: q.claim_intents(AT_ONCE))
+    while not context.stop.is_set():
+        intents = context.ask(lambda q: q.claim_intents(AT_ONCE))
         if not intents:
             return Tick(figures)
-        for outcomes in _resolve_side_by_side(tools, intents).values():
+        for outcomes in _resolve_side_by_side(context, intents).values():
             figures.update(outcomes)
     return Tick(figures, more=True)
 
 
-def _resolve_side_by_side(tools: Tools, intents: Sequence[PendingIntent]) -> dict[str, Counter[str]]:
+def _resolve_side_by_side(context: Context, intents: Sequence[PendingIntent]) -> dict[str, Counter[str]]:
     by_backend: dict[str, list[PendingIntent]] = {}
     for intent in intents:
         by_backend.setdefault(intent.backend, []).append(intent)
-    return for_each(by_backend, lambda backend: OneBackend(tools, backend).resolve_all(by_backend[backend]))
+    return for_each(by_backend, lambda backend: OneBackend(context, backend).resolve_all(by_backend[backend]))
 
 
 class OneBackend:
     """One backend in one pass; when it does not answer once, the rest of its intents are not tried."""
 
-    def __init__(self, tools: Tools, backend: str) -> None:
-        self._tools = tools
+    def __init__(self, context: Context, backend: str) -> None:
+        self._context = context
         self._backend = backend
-        self._store = tools.lane.effects.stores.get(backend)
+        self._store = context.stores.get(backend)
         self._silence: Unreachable | None = None
 
     def resolve_all(self, intents: Sequence[PendingIntent]) -> Counter[str]:
         """What became of them; those that time leaves undone come due again when their lease is over."""
         outcomes: Counter[str] = Counter()
         for intent in intents:
-            if self._tools.stop.is_set():
+            if self._context.stop.is_set():
                 break
             try:
                 outcome = self._resolve(intent)
             except ClaimLost:
-                self._tools.lane.telemetry.lease_lost(intent.lease)
+                self._context.telemetry.lease_lost(intent.lease)
             else:
-                self._tools.lane.telemetry.intent_resolved(self._backend, outcome)
                 outcomes[outcome] += 1
         return outcomes
 
     def _resolve(self, intent: PendingIntent) -> str:
         try:
             size, sha256 = self._look(intent)
-            return self._tools.ask(lambda q: q.finish_intent(intent, size is not None, size, sha256))
+            return self._context.ask(lambda q: q.finish_intent(intent, size is not None, size, sha256))
         except ClaimLost:
             raise
         except ReaperError as error:
             if isinstance(error, Unreachable):
                 self._silence = error
             text = said(error)
-            self._tools.ask(lambda q: q.return_intent(intent, text))
+            self._context.ask(lambda q: q.return_intent(intent, text))
             return "deferred"
 
     def _look(self, intent: PendingIntent) -> tuple[int | None, str | None]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 AT_ONCE = 1000
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Forget in bounded statements until nothing old is left or the time is over."""
     jobs = history = 0
     more = True
-    while more and not tools.stop.is_set():
-        pruned = tools.ask(lambda q: q.prune_jobs(AT_ONCE))
-        forgotten = tools.ask(lambda q: q.prune_history(AT_ONCE))
+    while more and not context.stop.is_set():
+        pruned = context.ask(lambda q: q.prune_jobs(AT_ONCE))
+        forgotten = context.ask(lambda q: q.prune_history(AT_ONCE))
         jobs, history = jobs + pruned, history + forgotten
         more = max(pruned, forgotten) >= AT_ONCE
     return Tick({"jobs": jobs, "history": history}, more)

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 AT_ONCE = 1000
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Walk on through the contents to the end of the pass, or until the time is over."""
     figures = Counter(looked_at=0, collected=0, refused=0)
-    while not tools.stop.is_set():
-        page = tools.ask(lambda q: q.collect_unreferenced(AT_ONCE))
+    while not context.stop.is_set():
+        page = context.ask(lambda q: q.collect_unreferenced(AT_ONCE))
         figures.update(looked_at=page.looked_at, collected=page.collected, refused=page.refused)
         if page.collected:
-            tools.lane.adopt()
+            context.adopt()
         if page.looked_at < AT_ONCE:
             return Tick(figures)
     return Tick(figures, more=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from reaper.expiry.watchdog import Watchdog
-from reaper.services.base import Service, Tick, Tools
+from dataclasses import asdict
+
+from reaper.services.base import Context, Service, Tick
 
 
-def tick(tools: Tools) -> Tick:
+def tick(context: Context) -> Tick:
     """Reset, then adopt."""
-    reset, adopted = Watchdog(tools.lane, tools.lane.telemetry, tools.stuck_after).tick()
-    return Tick({"rows_reset": reset.rows_reset, "batches_reset": reset.batches_reset, "adopted": adopted})
+    reset = context.ask(lambda q: q.reset_stuck(context.settings.stuck_after))
+    return Tick({**asdict(reset), "batches_adopted": context.adopt().batches})
 
 
 SERVICE = Service("watchdog", "15 seconds", tick, "takes back what dead workers hold")

@@ -30,7 +30,7 @@ class Circuits:
     """What all processes together know of the backends; any number of threads may ask."""
 
     def __init__(
-        self, session: Session, telemetry: Telemetry, clock: Callable[[], float] = time.monotonic
+        self, session: Session[Queries], telemetry: Telemetry, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._session = session
         self._telemetry = telemetry

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reaper.concurrency import for_each
-from reaper.db.session import Session
 from reaper.errors import ReaperError, said
 from reaper.ports import ObjectStore
+from reaper.queries import Ask
 
 
 @dataclass(frozen=True)
@@ -21,27 +21,27 @@ class Probes:
 
 
 @dataclass(frozen=True)
-class Breaker:
+class Prober:
     """Looks after open circuits; any number may run, a token gives each probe to one of them."""
 
-    session: Session
+    ask: Ask
     stores: Mapping[str, ObjectStore]
 
     def tick(self) -> Probes:
         """Open what a dead prober left half open, then probe every backend whose pause is over."""
-        reset = self.session.call(lambda q: q.reset_stale_probes())
-        states = self.session.call(lambda q: q.circuit_states())
+        reset = self.ask(lambda q: q.reset_stale_probes())
+        states = self.ask(lambda q: q.circuit_states())
         waiting = [c.backend for c in states if c.state == "open" and c.backend in self.stores]
         answers = [a for a in for_each(waiting, self._probe).values() if a is not None]
         return Probes(reset, len(answers), sum(answers))
 
     def _probe(self, backend: str) -> bool | None:
         """Whether it answers again; None when it is not yet time, or somebody else is at it."""
-        token = self.session.call(lambda q: q.claim_probe(backend))
+        token = self.ask(lambda q: q.claim_probe(backend))
         if token is None:
             return None
         error = self._refusal(backend)
-        settled = self.session.call(lambda q: q.finish_probe(backend, token, error))
+        settled = self.ask(lambda q: q.finish_probe(backend, token, error))
         return settled and error is None
 
     def _refusal(self, backend: str) -> str | None:

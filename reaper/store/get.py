@@ -13,6 +13,7 @@ from reaper.db.pool import Pool
 from reaper.errors import ConfigError, ContentLost, ReaperError
 from reaper.model import Copy, PasteRow
 from reaper.ports import ObjectStore
+from reaper.queries import Queries
 
 LOOKS = 3
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -30,7 +31,7 @@ class Found:
 class Reader:
     """Asks PostgreSQL where the bytes lie, and the backends for them, one after the other."""
 
-    pool: Pool
+    pool: Pool[Queries]
     stores: Mapping[str, ObjectStore]
     check_hashes: bool = True
     clock: Callable[[], float] = time.monotonic

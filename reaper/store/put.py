@@ -26,6 +26,7 @@ from reaper.errors import (
 )
 from reaper.model import Intent, Stored
 from reaper.ports import ObjectStore
+from reaper.queries import Queries
 from reaper.store.spool import Body
 
 ATTEMPTS = 8
@@ -40,7 +41,7 @@ CODE_LENGTH = 12
 class Writer:
     """Puts pastes; any number of threads may share it."""
 
-    pool: Pool
+    pool: Pool[Queries]
     stores: Mapping[str, ObjectStore]
     clock: Callable[[], float] = time.monotonic
 
@@ -92,7 +93,9 @@ class Writer:
 class Attempt:
     """One intent on its way to a paste."""
 
-    def __init__(self, pool: Pool, stores: Mapping[str, ObjectStore], intent: Intent, body: Body) -> None:
+    def __init__(
+        self, pool: Pool[Queries], stores: Mapping[str, ObjectStore], intent: Intent, body: Body
+    ) -> None:
         self._pool = pool
         self._stores = stores
         self._intent = intent

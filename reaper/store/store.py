@@ -21,6 +21,7 @@ from reaper.db.pool import Pool
 from reaper.errors import BadArgument
 from reaper.model import Paste, Stored
 from reaper.ports import PasteCache
+from reaper.queries import Queries
 from reaper.store import cache_entry
 from reaper.store.get import Found, Reader
 from reaper.store.put import Writer
@@ -33,7 +34,7 @@ LONGEST_LIFE = timedelta(days=365_250)
 class Store:
     """Any number of threads may share it; times are the database's."""
 
-    pool: Pool
+    pool: Pool[Queries]
     writer: Writer
     reader: Reader
     cache: PasteCache

@@ -1,27 +1,70 @@
-"""Where log lines go: to stderr, for a person or for a machine."""
+"""Log lines: an event with fields, through the standard `logging` under the name `reaper`.
+
+An application that uses reaper as a library configures `logging` as it likes; nothing is written elsewhere.
+The commands call `configure_logging`.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import MutableMapping
+from typing import Any
 
 import structlog
+from structlog.stdlib import BoundLogger, ProcessorFormatter
+
+NAME = "reaper"
+Event = MutableMapping[str, Any]
+
+
+def get_logger(**fields: str | None) -> BoundLogger:
+    """A logger whose lines all have these fields; those without a value are left out."""
+    bound: BoundLogger = structlog.wrap_logger(
+        logging.getLogger(NAME),
+        processors=[structlog.stdlib.filter_by_level, _to_record],
+        wrapper_class=BoundLogger,
+        cache_logger_on_first_use=False,
+    ).bind(**{name: value for name, value in fields.items() if value is not None})
+    return bound
 
 
 def configure_logging(level: int = logging.INFO, as_json: bool = False) -> None:
     """Log to stderr: readable lines for a person, JSON for a machine."""
-    renderer = (
-        structlog.processors.JSONRenderer()
-        if as_json
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        ProcessorFormatter(
+            processors=[
+                _from_record,
+                structlog.stdlib.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                ProcessorFormatter.remove_processors_meta,
+                _renderer(as_json),
+            ]
+        )
     )
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
+    logger = logging.getLogger(NAME)
+    logger.handlers[:] = [handler]
+    logger.setLevel(level)
+    logger.propagate = False
+
+
+def _renderer(as_json: bool) -> structlog.typing.Processor:
+    if as_json:
+        return structlog.processors.JSONRenderer()
+    return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+
+
+def _to_record(_: object, __: str, event: Event) -> tuple[tuple[str], dict[str, Any]]:
+    """The message says all by itself; the fields are also there one by one."""
+    name = event.pop("event")
+    fields = " ".join(f"{key}={value}" for key, value in event.items())
+    message = f"{name}: {fields}" if fields else name
+    return (message,), {"extra": {"reaper_event": name, "reaper_fields": dict(event)}}
+
+
+def _from_record(_: object, __: str, event: Event) -> Event:
+    record = event["_record"]
+    if hasattr(record, "reaper_event"):
+        event = {**event, "event": record.reaper_event, **record.reaper_fields}
+    return event

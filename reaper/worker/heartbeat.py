@@ -10,8 +10,8 @@ import time
 from types import TracebackType
 from typing import Self
 
-from reaper.db.session import Session
 from reaper.errors import ReaperError
+from reaper.queries import Ask
 from reaper.telemetry.events import Telemetry
 
 EVERY = 10.0
@@ -22,16 +22,16 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
-class Pulse:
+class Heartbeat:
     """Beats on a thread and a connection of its own, so that slow work does not silence it."""
 
-    def __init__(self, session: Session, worker: str, telemetry: Telemetry, every: float = EVERY) -> None:
-        self._session = session
+    def __init__(self, ask: Ask, worker: str, telemetry: Telemetry, every: float = EVERY) -> None:
+        self._ask = ask
         self._worker = worker
         self._telemetry = telemetry
         self._every = every
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._beat_at = time.monotonic()
 
     @property
@@ -50,13 +50,13 @@ class Pulse:
         self._stop.set()
         self._thread.join()
         try:
-            self._session.call(lambda q: q.retire_worker(self._worker))
+            self._ask(lambda q: q.retire_worker(self._worker))
         except ReaperError as lost:
             # The batches of a silent worker are taken over all the same, a minute later.
-            self._telemetry.silent(lost)
+            self._telemetry.heartbeat_failed(lost)
 
     def _beat(self) -> None:
-        self._session.call(lambda q: q.heartbeat(self._worker))
+        self._ask(lambda q: q.heartbeat(self._worker))
         self._beat_at = time.monotonic()
 
     def _run(self) -> None:
@@ -64,4 +64,4 @@ class Pulse:
             try:
                 self._beat()
             except ReaperError as error:
-                self._telemetry.silent(error)
+                self._telemetry.heartbeat_failed(error)

@@ -17,7 +17,7 @@ from procrastinate.worker import Worker
 from reaper.errors import Exit, WorkerLost, said
 from reaper.telemetry.events import Telemetry
 from reaper.worker.health import Vitals
-from reaper.worker.runner import Options
+from reaper.worker.options import WorkerOptions
 from reaper.worker.tasks import Middleware
 
 GRACE = 20.0
@@ -59,13 +59,13 @@ class _Relay(logging.Handler):
 
 
 class WorkerProcess:
-    """One run; `stop` is set for the crew as soon as it is to end, so that no job begins another batch."""
+    """One run; `stop` is set for the runner as soon as it is to end, so that no job begins another batch."""
 
     def __init__(
         self,
         app: procrastinate.App,
         middleware: Middleware,
-        options: Options,
+        options: WorkerOptions,
         stop: threading.Event,
         vitals: Vitals,
         telemetry: Telemetry,
@@ -156,7 +156,7 @@ class WorkerProcess:
 
     def _give_up(self) -> None:
         # A thread cannot be ended; what it holds is written in PostgreSQL, and others take it over.
-        self._telemetry.worker_gave_up(GRACE + LAST_WORD)
+        self._telemetry.grace_exceeded(GRACE)
         os._exit(Exit.STALLED)
 
 

@@ -1,4 +1,4 @@
-"""The procrastinate app: four thin tasks around a crew.
+"""The procrastinate app: four thin tasks around the runner.
 
 Procrastinate wakes and dispatches, it holds no truth. Every job has a `queueing_lock` (of each name one waits
 at most), none has a `lock` (a chain of requeues would take 5 s a hop) or a retry strategy (a retry that meets
@@ -18,7 +18,9 @@ from procrastinate.worker import Worker
 from psycopg.conninfo import make_conninfo
 
 from reaper.db.connection import CONNECT_TIMEOUT, parse_dsn
-from reaper.worker.runner import QUEUE, Crew
+from reaper.worker.dispatcher import Dispatcher
+from reaper.worker.options import QUEUE
+from reaper.worker.runner import Runner
 
 POOL_SIZE = 4
 # Without a connection for so long the worker ends, and whoever supervises it starts another.
@@ -41,41 +43,43 @@ def connector(dsn: str) -> procrastinate.PsycopgConnector:
     )
 
 
-def make_app(connector: procrastinate.PsycopgConnector, crew: Crew) -> procrastinate.App:
+def make_app(
+    connector: procrastinate.PsycopgConnector, dispatcher: Dispatcher, runner: Runner
+) -> procrastinate.App:
     """The tasks; all of them synchronous, so that nothing they do can stop the heartbeat."""
     app = procrastinate.App(connector=connector)
 
     @app.periodic(cron=EVERY_5_SECONDS)
     @app.task(name="reaper.tick", queue=QUEUE, queueing_lock="tick", priority=FIRST)
     def tick(timestamp: int) -> None:  # noqa: ARG001
-        crew.tick()
+        dispatcher.tick()
 
     @app.task(name="reaper.service", queue=QUEUE)
     def service(name: str) -> None:
-        crew.run_service(name)
+        runner.run_service(name)
 
     @app.task(name="reaper.drain", queue=QUEUE)
     def drain(slot: int) -> None:
-        crew.drain_slot(slot)
+        runner.drain_slot(slot)
 
     @app.task(name="reaper.purge", queue=QUEUE)
     def purge(policy: str) -> None:
-        crew.purge(policy)
+        runner.purge(policy)
 
     return app
 
 
-def remembering(crew: Crew) -> Middleware:
+def recording(runner: Runner) -> Middleware:
     """Times jobs and keeps the text of their errors, which procrastinate does not."""
 
-    async def remember(call_next: Callable[[], Awaitable[Any]], context: JobContext, _: Worker) -> Any:
+    async def record(call_next: Callable[[], Awaitable[Any]], context: JobContext, _: Worker) -> Any:
         job, began = context.job, time.perf_counter()
         try:
             return await call_next()
         except Exception as error:
-            await asyncio.to_thread(crew.record_error, job.id or 0, job.task_name, job.attempts, error)
+            await asyncio.to_thread(runner.record_error, job.id or 0, job.task_name, job.attempts, error)
             raise
         finally:
-            crew.telemetry.job_ended(job.task_name, time.perf_counter() - began)
+            runner.telemetry.job_ended(job.task_name, time.perf_counter() - began)
 
-    return remember
+    return record

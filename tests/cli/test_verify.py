@@ -7,8 +7,8 @@ from moto.s3.models import s3_backends
 
 from reaper.model import StoredObject
 from reaper.ops import verify
-from reaper.ops.reports import Expected
 from reaper.ops.verify import side_by_side
+from reaper.queries.checks import Expected
 from tests.cli.conftest import Run
 from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker, contents, refs
 

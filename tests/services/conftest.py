@@ -9,12 +9,11 @@ import pytest
 from moto.s3.models import s3_backends
 
 from reaper.dev.embedded import Moto, Valkey
-from reaper.services.base import Service, Tick, Tools
-from reaper.worker.runner import Crew
+from reaper.services.base import Context, Service, Tick
 from tests.services.drain.conftest import numbers, populate  # noqa: F401
 from tests.support.tcp_wire import Wire, tcp
 from tests.support.two_backends import Pair
-from tests.support.worker_world import Works
+from tests.support.worker_world import InProcessWorker, Works
 from tests.support.world import ACCOUNT
 
 
@@ -57,19 +56,19 @@ def pair(dsn: str, valkey: Valkey, moto: Moto, tmp_path: Path) -> Iterator[Pair]
         pair.end()
 
 
-def service(tick: Callable[[Tools], Tick], name: str = "sample", locked: bool = True) -> Service:
+def service(tick: Callable[[Context], Tick], name: str = "sample", locked: bool = True) -> Service:
     return Service(name, "1 hour", tick, "for a test", locked)
 
 
 @pytest.fixture
-def crew(world: Works) -> Iterator[Crew]:
-    with world.crew() as crew:
-        yield crew
+def in_process(world: Works) -> Iterator[InProcessWorker]:
+    with world.in_process_worker() as in_process:
+        yield in_process
 
 
-def planned(world: Works, crew: Crew) -> None:
+def planned(world: Works, in_process: InProcessWorker) -> None:
     """All services have a next run, and none is due."""
-    crew.tick()
+    in_process.tick()
     world.sql("update reaper.services set next_run_at = reaper.clock() + interval '1 hour'")
 
 

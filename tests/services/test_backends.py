@@ -3,14 +3,13 @@
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from reaper.errors import ConfigError, Unreachable
-from reaper.worker.runner import Crew
 from tests.services.conftest import result
 from tests.services.test_workers import started
+from tests.support.captured_logs import capture_logs
 from tests.support.two_backends import Pair
-from tests.support.worker_world import terminate
+from tests.support.worker_world import InProcessWorker, terminate
 
 OPEN_IT = 5
 
@@ -23,11 +22,11 @@ def queue(pair: Pair) -> dict[str, Any]:
     return {backend: figures for backend, *figures in rows}
 
 
-def heal(pair: Pair, crew: Crew) -> None:
+def heal(pair: Pair, in_process: InProcessWorker) -> None:
     """The backend is back, its pause is over, and the watchdog looks."""
     pair.mend("cold")
     pair.advance_clock("15 minutes")
-    crew.run_service("breaker_watchdog")
+    in_process.run_service("breaker_watchdog")
 
 
 def test_a_drain_is_done_with_the_healthy_backend_and_owes_the_other(pair: Pair) -> None:
@@ -47,20 +46,20 @@ def test_after_five_failures_a_backend_is_not_asked_any_more_until_a_probe_succe
     pair.fill("cold", 300)
     pair.advance_clock("2 hours")
     pair.cut("cold")
-    with pair.crew(batch_size=10) as crew:
-        crew.drain_slot(0)
-        failures = crew.telemetry.registry.get_sample_value(
+    with pair.in_process_worker(batch_size=10) as in_process:
+        in_process.drain_slot(0)
+        failures = in_process.telemetry.registry.get_sample_value(
             "reaper_backend_failures_total", {"backend": "cold"}
         )
         assert failures == OPEN_IT
         pair.mend("cold")
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         assert result(pair, "cleanup_queue")[0] == {"deleted": 0, "failed": 0}
-        crew.run_service("breaker_watchdog")
+        in_process.run_service("breaker_watchdog")
         assert result(pair, "breaker_watchdog")[0] == {"reset": 0, "probed": 0, "closed": 0}
-        heal(pair, crew)
+        heal(pair, in_process)
         assert result(pair, "breaker_watchdog")[0] == {"reset": 0, "probed": 1, "closed": 1}
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         assert result(pair, "cleanup_queue")[0] == {"deleted": 300, "failed": 0}
     pair.judge()
 
@@ -72,18 +71,18 @@ def test_an_outage_of_72_hours_costs_no_attempt_and_ends_within_one_pass(
     pair.sql("update reaper.settings set circuit_failures = %s", circuit_failures)
     pair.fill("cold", 200)
     pair.cut("cold")
-    with pair.crew() as crew:
+    with pair.in_process_worker() as in_process:
         for number in range(18):
             pair.fill("default", 20, f"hour {4 * number}")
             pair.advance_clock("4 hours")
-            crew.drain_slot(0)
-            crew.run_service("breaker_watchdog")
-            crew.run_service("cleanup_queue")
+            in_process.drain_slot(0)
+            in_process.run_service("breaker_watchdog")
+            in_process.run_service("cleanup_queue")
             assert pair.stored("default") == set()
         assert queue(pair)["cold"][:2] == [200, 0]
         assert pair.value("select count(*) from reaper.dlq") == 0
-        heal(pair, crew)
-        crew.run_service("cleanup_queue")
+        heal(pair, in_process)
+        in_process.run_service("cleanup_queue")
         assert result(pair, "cleanup_queue")[0] == {"deleted": 200, "failed": 0}
     pair.judge()
 
@@ -92,10 +91,10 @@ def test_what_fails_in_a_pass_is_not_met_again_by_it(pair: Pair) -> None:
     pair.fill("cold", 50)
     pair.advance_clock("2 hours")
     pair.cut("cold")
-    with pair.crew() as crew:
-        crew.drain_slot(0)
+    with pair.in_process_worker() as in_process:
+        in_process.drain_slot(0)
         pair.advance_clock("5 minutes")
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         assert result(pair, "cleanup_queue")[0] == {"deleted": 0, "failed": 50}
     assert queue(pair) == {"cold": [50, 0, 2]}
 
@@ -107,14 +106,14 @@ def test_a_pass_ends_with_the_first_claim_that_has_no_answer(
     pair.fill("cold", 30)
     pair.advance_clock("2 hours")
     pair.cut("cold")
-    with pair.crew() as crew:
-        crew.drain_slot(0)
+    with pair.in_process_worker() as in_process:
+        in_process.drain_slot(0)
         pair.advance_clock("5 minutes")
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         assert result(pair, "cleanup_queue")[0] == {"deleted": 0, "failed": 10}
         pair.mend("cold")
         pair.advance_clock("5 minutes")
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         assert result(pair, "cleanup_queue")[0] == {"deleted": 30, "failed": 0}
     pair.judge()
 
@@ -146,11 +145,11 @@ def test_a_probe_whose_sender_died_is_sent_again_and_its_late_answer_changes_not
     pair.sql("select reaper.record_backend_failure('cold', 'no connection')")
     pair.advance_clock("1 minute")
     stale = pair.value("select reaper.claim_probe('cold')")
-    with pair.crew() as crew:
-        crew.run_service("breaker_watchdog")
+    with pair.in_process_worker() as in_process:
+        in_process.run_service("breaker_watchdog")
         assert (pair.circuit("cold"), result(pair, "breaker_watchdog")[0]["probed"]) == ("half_open", 0)
         pair.advance_clock("2 minutes")
-        crew.run_service("breaker_watchdog")
+        in_process.run_service("breaker_watchdog")
         assert result(pair, "breaker_watchdog")[0] == {"reset": 1, "probed": 1, "closed": 1}
     assert pair.value("select reaper.finish_probe('cold', %s, 'too late')", stale) is False
     assert pair.circuit("cold") == "closed"
@@ -160,10 +159,10 @@ def test_a_probe_that_fails_leaves_the_backend_alone_for_longer(pair: Pair) -> N
     pair.sql("update reaper.settings set circuit_failures = 1")
     pair.sql("select reaper.record_backend_failure('cold', 'no connection')")
     pair.cut("cold")
-    with pair.crew() as crew:
+    with pair.in_process_worker() as in_process:
         for _ in range(3):
             pair.advance_clock("15 minutes")
-            crew.run_service("breaker_watchdog")
+            in_process.run_service("breaker_watchdog")
     assert pair.sql("select state, trips from reaper.circuits") == [("open", 4)]
     assert "does not answer" in pair.value("select last_error from reaper.backends where name = 'cold'")
 
@@ -186,7 +185,7 @@ def test_a_process_starts_without_one_backend_says_so_and_makes_both_known(pair:
     with pair.app() as app, capture_logs() as logs:
         app.check()
     assert [(line["event"], line["backend"]) for line in logs] == [
-        ("backend does not answer, going on with the others", "cold")
+        ("backend unreachable at start, the others are used", "cold")
     ]
     assert pair.sql("select name from reaper.backends") == [("cold",), ("default",)]
     pair.cut("default")
@@ -204,8 +203,8 @@ def test_the_accounts_are_folded(pair: Pair) -> None:
     pair.fill("cold", 30)
     pair.fill("default", 30)
     before = pair.sql("select * from reaper.backends")
-    with pair.crew() as crew:
-        crew.run_service("accounts")
+    with pair.in_process_worker() as in_process:
+        in_process.run_service("accounts")
     assert result(pair, "accounts")[0]["folded"] >= 120
     assert pair.value("select count(*) from reaper.byte_deltas") == 2
     assert pair.sql("select * from reaper.backends") == before

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.worker.runner import Crew
 from tests.services.conftest import result
-from tests.support.worker_world import Works
+from tests.support.worker_world import InProcessWorker, Works
 from tests.support.world import ACCOUNT
 
 CONTENT = """
@@ -51,29 +51,31 @@ def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(deni
     assert denied.value("select count(*) from reaper.cleanup_queue") == 0
     assert denied.sql("select state from reaper.circuits where state <> 'closed'") == []
 
-    with denied.crew() as crew:
+    with denied.in_process_worker() as in_process:
         assert denied.command("dlq", "retry", "--cause", "AccessDenied", "--yes").returncode == 0
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         assert denied.sql(DEAD) == [("AccessDenied", 100, 1_000)]
 
         s3_backends[ACCOUNT]["aws"].buckets[denied.bucket].policy = None
         assert denied.command("dlq", "retry", "--cause", "AccessDenied", "--yes").returncode == 0
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         assert result(denied, "cleanup_queue")[0] == {"deleted": 100, "failed": 0}
     assert denied.value("select count(*) from reaper.dlq") == 0
     assert denied.value(ORPHANS) == 0
     denied.judge()
 
 
-def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(world: Works, crew: Crew) -> None:
+def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(
+    world: Works, in_process: InProcessWorker
+) -> None:
     world.cache().set("paste:early", "cached")
     world.sql(
         "insert into reaper.invalidations (short_code, queued_at, next_attempt)"
         " values ('early', reaper.clock(), reaper.clock())"
     )
-    crew.run_service("cleanup_queue")
+    in_process.run_service("cleanup_queue")
     assert world.cached() == {"early"}
-    crew.run_service("invalidations")
+    in_process.run_service("invalidations")
     assert result(world, "invalidations")[0] == {"dropped": 1, "failed": 0}
     assert world.cached() == set()
 
@@ -82,10 +84,10 @@ def test_a_pass_that_is_out_of_time_comes_back(world: Works) -> None:
     world.sql(CONTENT, 10)
     world.sql(PASTES, 10)
     world.sql("call reaper.drain()")
-    with world.crew() as crew:
+    with world.in_process_worker() as in_process:
         world.sql("select reaper.finish_batch(batch_id) from reaper.batches")
-        object.__setattr__(crew, "budget", 0.0)
-        crew.run_service("cleanup_queue")
+        hurried = replace(in_process.runner, budget=0.0)
+        hurried.run_service("cleanup_queue")
         assert (result(world, "cleanup_queue")[0], world.jobs()) == (
             {"deleted": 0, "failed": 0},
             ["service:cleanup_queue"],

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from moto.s3.models import s3_backends
 
-from reaper.worker.runner import Crew
 from tests.services.conftest import result
 from tests.support.two_backends import Pair
+from tests.support.worker_world import InProcessWorker
 from tests.support.world import ACCOUNT, ended
 
 DATA = b"0123456789"
@@ -36,26 +36,26 @@ def begun(pair: Pair, backend: str, code: str, data: bytes | None = DATA, conten
     return key
 
 
-def resolve(pair: Pair, crew: Crew) -> Any:
+def resolve(pair: Pair, in_process: InProcessWorker) -> Any:
     """Long after the put began, the pending reaper looks."""
     pair.advance_clock("16 minutes")
-    crew.run_service("pending_reaper")
+    in_process.run_service("pending_reaper")
     return result(pair, "pending_reaper")[0]
 
 
-def clean_up(pair: Pair, crew: Crew) -> None:
+def clean_up(pair: Pair, in_process: InProcessWorker) -> None:
     """Both deletions of a key whose intent was dropped: a slow upload may land after the first."""
     for _ in range(2):
         pair.advance_clock("16 minutes")
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
 
 
 def test_a_writer_killed_before_its_commit_has_its_paste_made(pair: Pair) -> None:
     left_by_killed(pair, "before the commit")
-    with pair.crew() as crew:
-        crew.run_service("pending_reaper")
+    with pair.in_process_worker() as in_process:
+        in_process.run_service("pending_reaper")
         assert pair.value("select count(*) from pastes") == 0, "not before the longest upload is over"
-        assert resolve(pair, crew) == {"committed": 1, "dropped": 0, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 1, "dropped": 0, "deferred": 0}
     with pair.app() as app:
         paste = app.store().get("mine")
     assert paste is not None
@@ -69,31 +69,31 @@ def test_a_writer_killed_before_its_commit_has_its_bytes_removed_where_pastes_ar
     pair.sql("update reaper.settings set pending_action = 'drop'")
     left_by_killed(pair, "before the commit")
     assert len(pair.stored("default") | pair.stored("cold")) == 1
-    with pair.crew() as crew:
-        assert resolve(pair, crew) == {"committed": 0, "dropped": 1, "deferred": 0}
-        clean_up(pair, crew)
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
+        clean_up(pair, in_process)
     assert pair.stored("default") | pair.stored("cold") == set()
     pair.judge()
 
 
 def test_a_writer_killed_before_its_upload_leaves_nothing(pair: Pair) -> None:
     left_by_killed(pair, "before the upload")
-    with pair.crew() as crew:
-        assert resolve(pair, crew) == {"committed": 0, "dropped": 1, "deferred": 0}
-        clean_up(pair, crew)
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
+        clean_up(pair, in_process)
     assert pair.value("select count(*) from pastes") == 0
     pair.judge()
 
 
 def test_bytes_that_land_after_the_verdict_are_removed_too(pair: Pair) -> None:
     key = begun(pair, "cold", "slow", data=None)
-    with pair.crew() as crew:
-        assert resolve(pair, crew)["dropped"] == 1
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process)["dropped"] == 1
         pair.advance_clock("16 minutes")
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
         s3_backends[ACCOUNT]["aws"].put_object(pair.bucket_of("cold"), key, DATA)
         pair.advance_clock("16 minutes")
-        crew.run_service("cleanup_queue")
+        in_process.run_service("cleanup_queue")
     assert pair.stored("cold") == set()
     pair.judge()
 
@@ -101,9 +101,9 @@ def test_bytes_that_land_after_the_verdict_are_removed_too(pair: Pair) -> None:
 @pytest.mark.parametrize("data", [b"012345678", b"012345678X", b""], ids=["cut short", "damaged", "empty"])
 def test_an_object_that_is_not_what_was_announced_is_no_paste(pair: Pair, data: bytes) -> None:
     begun(pair, "cold", "broken", data)
-    with pair.crew() as crew:
-        assert resolve(pair, crew) == {"committed": 0, "dropped": 1, "deferred": 0}
-        clean_up(pair, crew)
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
+        clean_up(pair, in_process)
     assert pair.value("select count(*) from pastes") == 0
     pair.judge()
 
@@ -113,17 +113,17 @@ def test_of_content_whose_hash_is_the_applications_own_the_size_decides(
     pair: Pair, data: bytes, outcome: str
 ) -> None:
     begun(pair, "cold", "theirs", data, content="a hash of their own")
-    with pair.crew() as crew:
-        assert resolve(pair, crew)[outcome] == 1
-        clean_up(pair, crew)
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process)[outcome] == 1
+        clean_up(pair, in_process)
     pair.judge()
 
 
 def test_a_hash_in_capital_letters_is_a_hash(pair: Pair) -> None:
     capital = pair.value("select upper(encode(sha256(%s), 'hex'))", DATA)
     begun(pair, "cold", "loud", content=capital)
-    with pair.crew() as crew:
-        assert resolve(pair, crew)["committed"] == 1
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process)["committed"] == 1
     pair.judge()
 
 
@@ -132,8 +132,8 @@ def test_a_backend_that_is_away_keeps_its_intents_and_those_of_the_other_are_res
         begun(pair, "default", f"here {number}", content=f"here {number}")
         begun(pair, "cold", f"there {number}", content=f"there {number}")
     pair.cut("cold")
-    with pair.crew() as crew:
-        assert resolve(pair, crew) == {"committed": 3, "dropped": 0, "deferred": 3}
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process) == {"committed": 3, "dropped": 0, "deferred": 3}
         left = pair.sql(INTENTS)
         assert [row[:2] for row in left] == [("cold", 1)] * 3
         assert all("does not answer" in row[2] for row in left)
@@ -141,10 +141,10 @@ def test_a_backend_that_is_away_keeps_its_intents_and_those_of_the_other_are_res
         assert pair.value("select failures from reaper.circuits where backend = 'cold'") == 1
 
         pair.sql("update reaper.circuits set state = 'open', retry_at = reaper.clock()")
-        assert resolve(pair, crew) == {"committed": 0, "dropped": 0, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 0, "deferred": 0}
         pair.mend("cold")
-        crew.run_service("breaker_watchdog")
-        assert resolve(pair, crew) == {"committed": 3, "dropped": 0, "deferred": 0}
+        in_process.run_service("breaker_watchdog")
+        assert resolve(pair, in_process) == {"committed": 3, "dropped": 0, "deferred": 0}
     pair.judge()
 
 
@@ -153,8 +153,8 @@ def test_an_intent_on_a_backend_that_this_worker_does_not_know_waits_for_one_tha
     pair.sql("update reaper.put_intents set backend = 'unknown'")
     pair.sql("update reaper.byte_deltas set backend = 'unknown' where reserved_bytes > 0")
     pair.sql("select reaper.register_backend('unknown')")
-    with pair.crew() as crew:
-        assert resolve(pair, crew)["deferred"] == 1
+    with pair.in_process_worker() as in_process:
+        assert resolve(pair, in_process)["deferred"] == 1
     assert pair.sql(INTENTS) == [("unknown", 1, "backend unknown is not configured here")]
 
 
@@ -162,10 +162,10 @@ def test_a_writer_that_comes_back_before_the_verdict_keeps_its_paste(pair: Pair)
     begun(pair, "cold", "back")
     intent = pair.value("select intent_id from reaper.put_intents")
 
-    with pair.crew() as crew:
+    with pair.in_process_worker() as in_process:
         pair.advance_clock("16 minutes")
         leased = pair.sql("select lease, intent_id from reaper.claim_intents()")[0]
         pair.sql("select reaper.commit_put(%s, true)", intent)
         assert pair.value("select reaper.finish_intent(%s, %s, true, 10)", intent, leased[0]) == "gone"
-        assert resolve(pair, crew) == {"committed": 0, "dropped": 0, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 0, "deferred": 0}
     pair.judge()

@@ -8,61 +8,60 @@ import psycopg
 import pytest
 
 from reaper.errors import ReaperError
-from reaper.services.base import Tick, Tools
-from reaper.worker.runner import Crew
+from reaper.services.base import Context, Tick
 from tests.services.conftest import planned, result, service
-from tests.support.worker_world import Works
+from tests.support.worker_world import InProcessWorker, Works
 
 Populate = Callable[..., None]
 
 
 def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
-    world: Works, populate: Populate, crew: Crew
+    world: Works, populate: Populate, in_process: InProcessWorker
 ) -> None:
     populate(due=50, live=0, contents=50)
-    replace(crew, budget=0).drain_slot(1)
+    replace(in_process.runner, budget=0).drain_slot(1)
     assert world.jobs() == ["drain:1"]
     assert world.value("select reaper.count_due()") == 50
     world.forget_jobs()
-    crew.drain_slot(1)
+    in_process.drain_slot(1)
     assert world.jobs() == []
     world.judge()
 
 
 def test_a_paused_drain_claims_nothing_and_does_not_come_back(
-    world: Works, populate: Populate, crew: Crew
+    world: Works, populate: Populate, in_process: InProcessWorker
 ) -> None:
     populate(due=50, live=0, contents=50)
     world.sql("select reaper.pause('drain', '1 hour', 'moving house')")
-    crew.drain_slot(0)
+    in_process.drain_slot(0)
     assert world.jobs() == []
     assert world.value("select reaper.count_due()") == 50
     world.sql("select reaper.resume('drain')")
-    crew.drain_slot(0)
+    in_process.drain_slot(0)
     world.judge()
 
 
 def test_a_pause_ends_a_drain_before_its_next_batch(world: Works, populate: Populate) -> None:
     populate(due=200, live=0, contents=200)
-    with world.app(batch_size=20) as app, app.pulse():
-        crew = app.crew(1)
-        crew.register()
+    with world.app(batch_size=20) as app, app.heartbeat():
+        in_process = InProcessWorker(app.runner(1), app.dispatcher())
+        in_process.register()
         app.telemetry.watch(lambda _: world.sql("select reaper.pause('drain', '1 hour', 'enough')"))
-        crew.drain_slot(0)
+        in_process.drain_slot(0)
         assert 0 < world.value("select reaper.count_due()") < 200
     assert world.jobs() == []
     assert world.sql("select * from reaper.in_flight") == []
 
 
 def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: Works) -> None:
-    def tick(_: Tools) -> Tick:
+    def tick(_: Context) -> Tick:
         raise ReaperError("no bucket today")
 
-    with world.crew([service(tick, "drain", locked=False)]) as crew:
+    with world.in_process_worker([service(tick, "drain", locked=False)]) as in_process:
         for expected in (["drain:0"], ["drain:0"], []):
             world.forget_jobs()
             with pytest.raises(ReaperError):
-                crew.drain_slot(0)
+                in_process.drain_slot(0)
             assert world.jobs() == expected
 
 
@@ -76,7 +75,7 @@ def sees_sessions(world: Works) -> Iterator[None]:
 
 @pytest.mark.usefixtures("sees_sessions")
 def test_an_old_snapshot_holds_the_drain_back_says_who_holds_it_and_lets_it_go_on(
-    world: Works, populate: Populate, crew: Crew
+    world: Works, populate: Populate, in_process: InProcessWorker
 ) -> None:
     populate(due=50, live=0, contents=50)
     world.sql("update reaper.settings set max_snapshot_age = '1 millisecond'")
@@ -84,7 +83,7 @@ def test_an_old_snapshot_holds_the_drain_back_says_who_holds_it_and_lets_it_go_o
     with psycopg.connect(world.dsn, application_name="a long report") as reporter:
         reporter.execute("set transaction isolation level repeatable read")
         reporter.execute("select 1")
-        job = threading.Thread(target=replace(crew, budget=60).drain_slot, args=(0,))
+        job = threading.Thread(target=replace(in_process.runner, budget=60).drain_slot, args=(0,))
         job.start()
         world.until(f"{reason} like '%%a long report%%'")
         assert world.value("select reaper.count_due()") == 50
@@ -107,24 +106,26 @@ def aged_table(world: Works, rows: int) -> None:
     world.sql("select reaper.enable_policy('visits')")
 
 
-def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(world: Works, crew: Crew) -> None:
+def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(
+    world: Works, in_process: InProcessWorker
+) -> None:
     aged_table(world, 20)
     world.sql("delete from visits where id > 20 and id % 20 = 0")
     old = world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'")
-    planned(world, crew)
+    planned(world, in_process)
     world.due("policy:visits")
-    crew.tick()
+    in_process.tick()
     assert world.jobs() == ["policy:visits"]
     came_back = []
     for _ in range(old // 10 + 1):
         world.forget_jobs()
-        crew.purge("visits")
+        in_process.purge("visits")
         came_back.append(bool(world.jobs()))
     assert came_back == [True] * (old // 10) + [False]
     assert world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'") == 0
     assert result(world, "policy:visits")[:2] == ({"deleted": old % 10}, None)
 
 
-def test_a_purge_of_a_policy_that_is_gone_does_nothing(world: Works, crew: Crew) -> None:
-    crew.purge("nobody")
+def test_a_purge_of_a_policy_that_is_gone_does_nothing(world: Works, in_process: InProcessWorker) -> None:
+    in_process.purge("nobody")
     assert world.jobs() == []

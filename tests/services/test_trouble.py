@@ -24,7 +24,7 @@ ALLOW = "alter database {} with allow_connections {}"
 def once(world: Works) -> Works:
     """A world that knows a service which leaves marks."""
     world.sql(MARKS)
-    with world.crew([ONCE]):
+    with world.in_process_worker([ONCE]):
         return world
 
 
@@ -53,8 +53,8 @@ def test_the_wedge_is_freed_and_the_job_behind_it_runs(once: Works) -> None:
 
 
 def test_no_task_can_wedge_because_none_retries_or_locks(world: Works) -> None:
-    with world.crew() as crew:
-        app = tasks.make_app(tasks.connector(world.dsn), crew)
+    with world.in_process_worker() as in_process:
+        app = tasks.make_app(tasks.connector(world.dsn), in_process.dispatcher, in_process.runner)
     ours = [task for name, task in app.tasks.items() if name.startswith("reaper.")]
     assert len(ours) == 4
     assert [(task.retry_strategy, task.lock) for task in ours] == [(None, None)] * 4
@@ -98,7 +98,7 @@ def test_a_worker_without_database_ends_with_a_code_that_restarts_it_and_nothing
     wait_until(lambda: not worker.is_alive(), "the worker noticed")
     admin.execute(sql.SQL(ALLOW).format(name, sql.SQL("true")))
     assert worker.exitcode == 3
-    assert "worker lost its queue" in once.said()
+    assert "connection to the job queue lost" in once.said()
     before = marks(once)
     once.serving([ONCE])
     if before == 0:

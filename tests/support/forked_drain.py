@@ -15,7 +15,6 @@ botocore_models.read()
 
 def main(variables: dict[str, str], *dooms: Doom) -> None:
     os.environ.update(variables)
-    app = App(config.load("database_url", "backends"))
-    fault_points.surround(app, Fate(dooms))
+    app = App(config.load("database_url", "backends"), fault_points.intercepted(Fate(dooms)))
     stop_on_signals(app.stop)
     app.drain(workers=1)

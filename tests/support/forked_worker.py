@@ -10,7 +10,7 @@ from reaper.cli import main as command
 from reaper.cli.options import set_up_logging
 from reaper.errors import ReaperError
 from reaper.services.base import Service
-from reaper.worker.runner import Options
+from reaper.worker.options import WorkerOptions
 
 
 def main(variables: dict[str, str], log: str, arguments: Sequence[str]) -> None:
@@ -20,7 +20,7 @@ def main(variables: dict[str, str], log: str, arguments: Sequence[str]) -> None:
     command()
 
 
-def serve(variables: dict[str, str], log: str, options: Options, services: Sequence[Service]) -> None:
+def serve(variables: dict[str, str], log: str, options: WorkerOptions, services: Sequence[Service]) -> None:
     """A worker that knows other services."""
     _enter(variables, log)
     set_up_logging(verbose=False, log_json=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import BinaryIO
 
-from reaper.app import App
+from reaper.app import App, Parts
 from reaper.model import CacheRead, Failed, StoredDigest, StoredObject
 from reaper.ports import PasteCache
 from reaper.store.store import Store
@@ -91,7 +91,7 @@ class Pausing:
 class Crowd:
     """Writers, readers and a drain on one database and one Redis; everybody's chances come from one seed."""
 
-    def __init__(self, make_app: Callable[[], App], seed: int, broken: PasteCache | None = None) -> None:
+    def __init__(self, make_app: Callable[[Parts], App], seed: int, broken: PasteCache | None = None) -> None:
         self._make_app = make_app
         self._seeds = itertools.count(seed)
         self._local = threading.local()
@@ -121,7 +121,7 @@ class Crowd:
     def run(self, reads: int, until: Callable[["Crowd"], bool] = lambda _: False) -> None:
         """Read so often, or until the condition holds."""
         with self._app() as app, ThreadPoolExecutor(READERS + 2) as pool:
-            cache = Pausing(self._broken or app.pastes, self._pause, self.seen)
+            cache = Pausing(self._broken or app.paste_cache, self._pause, self.seen)
             store = app.store()
             readers = Store(store.pool, store.writer, store.reader, cache)
             helpers = [pool.submit(self._write, store)]
@@ -137,11 +137,7 @@ class Crowd:
                 done.result()
 
     def _app(self) -> App:
-        app = self._make_app()
-        app.__dict__["stores"] = {"default": self._memory}
-        if self._broken is not None:
-            app.__dict__["pastes"] = self._broken
-        return app
+        return self._make_app(Parts(stores={"default": self._memory}, paste_cache=self._broken))
 
     def _chance(self) -> random.Random:
         if not hasattr(self._local, "chance"):

@@ -85,8 +85,9 @@ class Fate:
             # Kept: a lock whose holder is forgotten would be given back.
             self._unheard.append(call)
             return UNANSWERED[point](*arguments)
-        if arguments and isinstance(arguments[0], Queries):
-            arguments[0]._connection.close()
+        asked = getattr(call, "args", (None,))[0]
+        if isinstance(asked, Queries):
+            asked._db.connection.close()
         raise Unreachable("no answer")
 
 

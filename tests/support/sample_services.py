@@ -4,7 +4,7 @@ import os
 
 import psycopg
 
-from reaper.services.base import Service, Tick, Tools
+from reaper.services.base import Context, Service, Tick
 
 MARK = "insert into public.marks (service, pid) values (%s, %s)"
 MARKS = "create table public.marks (at timestamptz default clock_timestamp(), service text, pid int)"
@@ -20,17 +20,17 @@ def mark(service: str) -> int:
     return int(row[0])
 
 
-def chain_tick(_: Tools) -> Tick:
+def chain_tick(_: Context) -> Tick:
     """Empty-handed, and back at once, a hundred times."""
     return Tick(more=mark("chain") < LINKS)
 
 
-def once_tick(_: Tools) -> Tick:
+def once_tick(_: Context) -> Tick:
     mark("once")
     return Tick()
 
 
-def alone_tick(_: Tools) -> Tick:
+def alone_tick(_: Context) -> Tick:
     """Begin, look whether somebody else has begun, end."""
     with psycopg.connect(os.environ["REAPER_DATABASE_URL"], autocommit=True) as connection:
         connection.execute("insert into public.inside (pid) values (%s)", [os.getpid()])

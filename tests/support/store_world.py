@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from reaper import config
-from reaper.app import App
+from reaper.app import App, Parts
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.ports import ObjectStore
 from reaper.store.store import Store
@@ -81,18 +81,19 @@ class Shop(World):
         one = ("REAPER_S3_BUCKET", "REAPER_S3_ENDPOINT_URL")
         return {n: v for n, v in variables.items() if n not in one} | {"REAPER_CONFIG": str(self.config)}
 
-    def app(self, **given: Any) -> App:
+    def app(self, parts: Parts | None = None, **given: Any) -> App:
         """An App in this process."""
         os.environ.update(LOGIN)
         named = {n.removeprefix("REAPER_").lower(): v for n, v in self.variables.items() if n not in LOGIN}
-        return App(config.load_all("database_url", config.BACKENDS, **{**named, **given}))
+        return App(config.load_all("database_url", config.BACKENDS, **{**named, **given}), parts or Parts())
 
     @contextmanager
     def opened(self, **given: Any) -> Iterator[tuple[Store, dict[str, Watched]]]:
         """A store, and its backends under observation."""
-        with self.app(**given) as app:
-            watched = watch(app)
-            yield app.store(), watched
+        with self.app(**given) as plain:
+            watched = {name: Watched(store) for name, store in plain.stores.items()}
+            with self.app(Parts(stores=watched), **given) as app:
+                yield app.store(), watched
 
     def settle(self) -> None:
         """Let go what is deleted late and twice; then nothing may be left but what lives."""
@@ -107,10 +108,3 @@ class Shop(World):
         """Every key in Redis."""
         with self.cache() as cache:
             return set(cache.keys())
-
-
-def watch(app: App) -> dict[str, Watched]:
-    """Put the backends of an App under observation."""
-    watched = {name: Watched(store) for name, store in app.stores.items()}
-    app.__dict__["stores"] = watched
-    return watched

@@ -1,4 +1,4 @@
-"""A world with workers: processes that run the command, and crews in this process."""
+"""A world with workers: processes that run the command, and workers in this process."""
 
 import os
 import signal
@@ -14,7 +14,9 @@ import psycopg
 
 from reaper.services import ALL
 from reaper.services.base import Service
-from reaper.worker.runner import Crew, Options
+from reaper.worker.dispatcher import Dispatcher
+from reaper.worker.options import WorkerOptions
+from reaper.worker.runner import Runner
 from tests.support import forked_worker, forked_writer
 from tests.support.world import World, forks, preload
 
@@ -22,6 +24,23 @@ from tests.support.world import World, forks, preload
 DEADLINE = 110
 
 preload(forked_writer, forked_worker)
+
+
+@dataclass(frozen=True)
+class InProcessWorker:
+    """What the jobs of a worker do, to be called from a test."""
+
+    runner: Runner
+    dispatcher: Dispatcher
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.runner, name)
+
+    def register(self) -> None:
+        self.dispatcher.register(self.runner.services.values())
+
+    def tick(self) -> None:
+        self.dispatcher.tick()
 
 
 @dataclass
@@ -35,9 +54,9 @@ class Works(World):
         """`reaper worker` in a process of its own."""
         return self._start(forked_worker.main, list(arguments))
 
-    def serving(self, services: Sequence[Service], options: Options | None = None) -> ForkServerProcess:
+    def serving(self, services: Sequence[Service], options: WorkerOptions | None = None) -> ForkServerProcess:
         """A worker that knows these services only."""
-        return self._start(forked_worker.serve, options or Options(), list(services))
+        return self._start(forked_worker.serve, options or WorkerOptions(), list(services))
 
     def _start(self, target: Callable[..., None], *arguments: Any) -> ForkServerProcess:
         log = str(self.logs / f"worker-{len(self.processes)}.log")
@@ -47,12 +66,14 @@ class Works(World):
         return process
 
     @contextmanager
-    def crew(self, services: Iterable[Service] = ALL, slots: int = 1, **given: Any) -> Iterator[Crew]:
+    def in_process_worker(
+        self, services: Iterable[Service] = ALL, slots: int = 1, **given: Any
+    ) -> Iterator[InProcessWorker]:
         """What the jobs of a worker do, to be called from here; its heart beats."""
-        with self.app(**given) as app, app.pulse():
-            crew = app.crew(slots, services)
-            crew.register()
-            yield crew
+        with self.app(**given) as app, app.heartbeat():
+            in_process = InProcessWorker(app.runner(slots, services), app.dispatcher())
+            in_process.register()
+            yield in_process
 
     def said(self) -> str:
         """What the workers logged."""

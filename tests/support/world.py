@@ -18,9 +18,10 @@ import redis
 from moto.s3.models import s3_backends
 
 from reaper import config
-from reaper.app import App
+from reaper.app import App, Parts
 from tests.support import forked_drain
 from tests.support.process_faults import Doom
+from tests.support.service_ticks import watchdog_tick
 
 ACCOUNT = "123456789012"
 CACHE_KEY = "paste:{short_code}"
@@ -64,11 +65,11 @@ class World:
             **self.extra,
         }
 
-    def app(self, **given: Any) -> App:
+    def app(self, parts: Parts | None = None, **given: Any) -> App:
         """An App in this process."""
         os.environ.update(LOGIN)
         named = {n.removeprefix("REAPER_").lower(): v for n, v in self.variables.items() if n not in LOGIN}
-        return App(config.load("database_url", "backends", **{**named, **given}))
+        return App(config.load("database_url", "backends", **{**named, **given}), parts or Parts())
 
     def drain(self, workers: int = 1, max_batches: int | None = None, **given: Any) -> App:
         """Drain to the end in this process."""
@@ -78,8 +79,8 @@ class World:
 
     def watchdog(self) -> None:
         """Let the watchdog look once."""
-        with self.app() as app, app.pulse():
-            app.watchdog().tick()
+        with self.app() as app, app.heartbeat():
+            watchdog_tick(app)
 
     def outlive(self) -> None:
         """Let the watchdog find who was killed or stopped; a heartbeat under way may hide him once."""

@@ -23,7 +23,7 @@ from reaper.dev.demo import town
 from reaper.dev.embedded import Stack
 from reaper.errors import Exit
 from reaper.migrate import migrate
-from reaper.ops.verify import Report
+from reaper.ops.verify_report import Report
 from reaper.telemetry.logging import configure_logging
 
 _COUNTS = """
@@ -113,10 +113,11 @@ class Tour:
 
     def _repair(self, app: App) -> None:
         adopted = 0
-        with self._step("let the watchdog find the dead worker and finish its work"), app.pulse():
-            watchdog = app.watchdog()
+        with self._step("let the watchdog find the dead worker and finish its work"), app.heartbeat():
+            runner = app.runner_by_hand(slots=0)
             while self._in_flight(app)[0]:
-                adopted += watchdog.tick()[1]
+                tick = runner.run(runner.find("watchdog")).tick
+                adopted += tick.figures["batches_adopted"] if tick else 0
                 app.stop.wait(0.2)
         self._console.print(f"    its {adopted} batches were adopted and finished\n")
 

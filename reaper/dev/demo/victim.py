@@ -35,8 +35,7 @@ class Assassin:
 
 def main() -> None:
     """Drain until killed."""
-    app = App(config.load_all("database_url", "s3_bucket"))
-    fault_points.surround(app, Assassin())
+    app = App(config.load_all("database_url", "s3_bucket"), fault_points.intercepted(Assassin()))
     app.drain(workers=1)
 
 

@@ -9,25 +9,19 @@ import pytest
 
 from reaper import ports
 from reaper.dev import fault_points
-from reaper.queries import Queries
+from reaper.queries.base import Area
 from tests.support.crash_points.jobs import Passage
 from tests.support.crash_points.world import Ward
 from tests.support.paste_fixtures import Connection
 
-# Only operators ask so, by hand, and nothing follows from the answers.
-BY_HAND = {"objects.list", "objects.probe", "cache.codes", "cache.present"}
-# Questions that are no function of ours: one is a lock of the connection, the others read a clock and a view.
-NO_FUNCTION = {"lock_service", "unlock_service", "now", "is_runnable", "failures_in_a_row"}
+# Only `doctor --probe` asks so.
+BY_HAND = {"objects.probe"}
+# Volatile, and yet nothing is left behind: it asks for the plan of what it would do.
+READS_ALL_THE_SAME = {"plan_policy"}
 # These modules speak to PostgreSQL to set up a connection and to see whether it lives; Queries does the rest.
-SET_UP = {"app.py", "db/advisory_lock.py", "db/pool.py"}
-OPERATORS = {
-    "ops/services.py",
-    "ops/doctor.py",
-    "ops/code_drift.py",
-    "ops/dlq.py",
-    "ops/reports.py",
-    "ops/policies.py",
-}
+SET_UP = {"app/connections.py", "db/advisory_lock.py", "db/pool.py", "db/rows.py", "ops/database.py"}
+# Loads the code of the release beside that of the database, and rolls back.
+COMPARES_CODE = {"ops/code_drift.py"}
 ELSEWHERE = {"cache", "cli", "dev", "migrate"}
 VOLATILE = """
 select proname, bool_or(provolatile = 'v') from pg_proc
@@ -41,16 +35,19 @@ def public(kind: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
 
 
-def test_every_query_is_a_point() -> None:
-    assert Counter([*fault_points.COMMITS, *fault_points.QUESTIONS]) == Counter(public(Queries))
+def test_a_query_that_is_not_marked_is_refused() -> None:
+    with pytest.raises(TypeError, match="neither @commits nor @reads: unmarked"):
+
+        class Careless(Area):
+            def unmarked(self) -> None: ...
 
 
 @pytest.mark.parametrize(
     ("port", "registered"),
     [
-        (ports.ObjectStore, fault_points.OBJECTS),
-        (ports.Cache, fault_points.CACHE),
-        (ports.PasteCache, fault_points.PASTES),
+        (ports.ObjectStore, fault_points.PORTS["objects"]),
+        (ports.Cache, fault_points.PORTS["cache"]),
+        (ports.PasteCache, fault_points.PORTS["pastes"]),
     ],
 )
 def test_every_call_of_a_port_is_a_point(port: type, registered: tuple[str, ...]) -> None:
@@ -70,16 +67,23 @@ def test_every_port_has_points() -> None:
 
 def test_what_commits_is_told_apart_from_what_only_asks(db: Connection) -> None:
     volatile = dict(db.execute(VOLATILE).fetchall())
-    named = set(fault_points.COMMITS) | set(fault_points.QUESTIONS)
-    assert named - volatile.keys() == NO_FUNCTION
-    assert {name for name in named - NO_FUNCTION if volatile[name]} == set(fault_points.COMMITS) - NO_FUNCTION
+    changing = {name for name in volatile if volatile[name]} - READS_ALL_THE_SAME
+    assert changing & set(fault_points.READS) == set()
+    assert set(fault_points.COMMITS) - changing == {"lock_service", "unlock_service"}
 
 
 def test_nothing_but_queries_speaks_to_postgresql_on_the_way_of_a_job() -> None:
     modules = {m.relative_to("reaper"): m.read_text() for m in Path("reaper").rglob("*.py")}
     speaking = {m for m, text in modules.items() if re.search(r"\.execute\(", text)}
     on_the_way = {m.as_posix() for m in speaking if m.parts[0] not in ELSEWHERE}
-    assert on_the_way == {"queries.py"} | SET_UP | OPERATORS
+    assert on_the_way == SET_UP | COMPARES_CODE
+
+
+def test_nothing_but_queries_names_a_function_of_ours() -> None:
+    texts = {m.as_posix(): m.read_text() for m in Path("reaper").rglob("*.py")}
+    called = re.compile(r"(?:select|call|from|cross join lateral) reaper\.\w+\(")
+    naming = {name for name, text in texts.items() if called.search(text)}
+    assert {name for name in naming if not name.startswith(("reaper/queries/", "reaper/dev/"))} == set()
 
 
 def test_every_point_is_passed_by_some_job_and_nothing_is_said_beside_the_points(

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from reaper.app import Parts
 from reaper.dev.embedded import Valkey
 from reaper.errors import ContentLost, ReaperError
 from reaper.store.store import Store
@@ -50,9 +51,8 @@ class Road:
     def travel(self) -> ReaperError | None:
         """Put, read, delete and drain, as far as one gets; what one was told on the way."""
         try:
-            with self.ground.app(**self._through) as app:
-                # Who is stalled at this question would keep all other Apps of this process from asking it.
-                app.__dict__["_identity"] = lambda: "the same for all"
+            # Who is stalled at this question would keep all other Apps of this process from asking it.
+            with self.ground.app(Parts(identity="the same for all"), **self._through) as app:
                 store = app.store()
                 codes = [f"paste {next(self._numbers)}" for _ in range(4)]
                 for number, code in enumerate(codes):

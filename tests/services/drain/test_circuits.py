@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from reaper.db.connection import connect as connect_to
+from reaper.db.retry import RetryPolicy
 from reaper.db.session import Session
 from reaper.errors import CircuitOpen, ConfigError, Unreachable
 from reaper.model import Failed, StoredObject
+from reaper.queries import Queries
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
 from reaper.telemetry.events import Telemetry
+from tests.support.captured_logs import capture_logs
 from tests.support.paste_fixtures import value
 
 AWAY = Failed("no connection", outage=True)
@@ -87,7 +89,9 @@ def process(dsn: str, time: Time) -> Iterator[Callable[[], Circuits]]:
     sessions: list[Session] = []
 
     def start() -> Circuits:
-        sessions.append(Session(lambda: connect_to(dsn, "reaper:circuits:0"), patience=0))
+        sessions.append(
+            Session(lambda: connect_to(dsn, "reaper:circuits:0"), Queries, retry=RetryPolicy(patience=0.0))
+        )
         return Circuits(sessions[-1], Telemetry(), time)
 
     yield start
@@ -125,9 +129,7 @@ def test_a_backend_that_is_away_is_asked_five_times_and_then_left_alone(
         left = store.delete(["a", "b"])
     assert left == dict.fromkeys(["a", "b"], Failed("circuit is open", outage=True))
     assert inner.asked == OPEN_IT
-    assert [(line["event"], line["backend"]) for line in logs] == [
-        ("backend does not answer and is left alone", "cold")
-    ]
+    assert [(line["event"], line["backend"]) for line in logs] == [("circuit opened", "cold")]
     assert value(db, "select last_error from reaper.circuits where backend = 'cold'") == "no connection"
 
 
@@ -204,7 +206,7 @@ def test_a_late_answer_closes_the_circuit(circuits: Circuits) -> None:
     with capture_logs() as logs:
         circuits.succeeded("cold")
         assert not circuits.is_open("cold")
-    assert [line["event"] for line in logs] == ["backend answers again"]
+    assert [line["event"] for line in logs] == ["circuit closed"]
 
 
 def test_a_success_is_no_question_to_postgresql_each_time(
@@ -274,11 +276,15 @@ def test_who_wants_to_know_is_let_through(store: GuardedStore, inner: Scripted, 
 
 
 def test_without_postgresql_every_backend_is_tried(inner: Scripted, time: Time) -> None:
-    nowhere = Session(lambda: connect_to("postgresql://nobody@127.0.0.1:1/nothing", "x"), patience=0)
+    nowhere = Session(
+        lambda: connect_to("postgresql://nobody@127.0.0.1:1/nothing", "x"),
+        Queries,
+        retry=RetryPolicy(patience=0.0),
+    )
     store = GuardedStore("cold", inner, Circuits(nowhere, Telemetry(), time))
     with capture_logs() as logs:
         for _ in range(2 * OPEN_IT):
             assert store.get("a") == b"a"
             inner.left = {"a": AWAY}
             assert store.delete(["a"]) == inner.left
-    assert [line["event"] for line in logs] == ["circuits are unknown, every backend is tried"]
+    assert [line["event"] for line in logs] == ["circuit states unknown, every backend is tried"]

@@ -8,6 +8,7 @@ from typing import TypeVar
 import psycopg
 import pytest
 
+from reaper.app import Parts
 from reaper.db.session import Session
 from reaper.errors import DatabaseError, Unreachable
 from reaper.queries import Queries
@@ -88,11 +89,11 @@ def test_a_batch_that_cannot_be_finished_keeps_nobody_from_draining_and_is_compl
     world.judge()
 
 
-class Refused(Session):
+class Refused(Session[Queries]):
     """A session whose connection is refused, from the first or from some later call on."""
 
     def __init__(self, granted: int) -> None:
-        super().__init__(lambda: None, patience=0)  # type: ignore[arg-type,return-value]
+        super().__init__(lambda: None, Queries)  # type: ignore[arg-type,return-value]
         self.granted = granted
 
     def call(self, ask: Callable[[Queries], T]) -> T:
@@ -104,10 +105,9 @@ class Refused(Session):
 
 def test_who_cannot_settle_batches_claims_none(world: World, populate: Populate) -> None:
     populate(due=40, live=0, contents=40)
-    with world.app(batch_size=10) as app:
-        app.__dict__["settling"] = Refused(granted=0)
-        with pytest.raises(Unreachable, match="too many connections"):
-            app.drain()
+    parts = Parts(settle_session=Refused(granted=0))
+    with world.app(parts, batch_size=10) as app, pytest.raises(Unreachable, match="too many connections"):
+        app.drain()
     assert world.value("select reaper.count_due()") == 40
     assert world.value("select count(*) from reaper.batches") == 0
 
@@ -116,16 +116,15 @@ def test_batches_that_could_not_be_settled_are_known_to_nobody_and_adopted(
     world: World, populate: Populate
 ) -> None:
     populate(due=40, live=0, contents=40)
-    with world.app(batch_size=10) as app:
-        # To be opened by adopt and by drain.
-        app.__dict__["settling"] = Refused(granted=2)
+    # To be opened by adopt and by drain.
+    with world.app(Parts(settle_session=Refused(granted=2)), batch_size=10) as app:
         with pytest.raises(Unreachable, match="too many connections"):
             app.drain()
         assert world.value("select count(*) from reaper.batches where state = 'RELEASED'") > 0
-        assert app.holdings.known() == []
+        assert app.held.known() == []
         # As the next connection of this process does.
         with app.open_session("other") as session:
-            session.call(lambda q: q.return_unknown_batches(app.worker, app.holdings.known()))
+            session.call(lambda q: q.return_unknown_batches(app.worker, app.held.known()))
         assert world.value("select count(*) from reaper.batches where worker is not null") == 0
     world.drain()
     world.judge()

@@ -4,8 +4,8 @@ import socket
 from collections.abc import Callable, Iterator
 
 import pytest
-from structlog.testing import capture_logs
 
+from tests.support.captured_logs import capture_logs
 from tests.support.s3_double.server import (
     Asked,
     Reply,
@@ -57,7 +57,7 @@ def test_without_redis_the_drain_completes_says_so_once_and_invalidates_when_it_
     with capture_logs() as logs:
         world.drain(batch_size=30)
     assert world.value("select reaper.count_due()") == 0
-    assert len([line for line in logs if "redis is away" in line["event"]]) == 1
+    assert len([line for line in logs if "redis unreachable" in line["event"]]) == 1
     assert world.value("select count(*) from reaper.invalidations") == 300
 
     world.redis_url = here

@@ -25,6 +25,10 @@ class Server:
     closed = False
 
 
+def bound(connection: Any) -> Any:
+    return connection
+
+
 def asked(_: object) -> str:
     return "an answer"
 
@@ -32,13 +36,13 @@ def asked(_: object) -> str:
 def test_an_address_where_nobody_ever_answered_is_not_tried_twice() -> None:
     server = Server(absent=1)
     with pytest.raises(Unreachable):
-        Session(server.connect).call(asked)
+        Session(server.connect, bound).call(asked)
     assert server.asked == 1
 
 
 def test_the_first_call_of_a_session_waits_for_a_server_that_another_has_met() -> None:
     met = threading.Event()
-    Session(Server(absent=0).connect, answered=met).call(asked)
+    Session(Server(absent=0).connect, bound, answered=met).call(asked)
     late = Server(absent=2)
-    assert Session(late.connect, answered=met).call(asked) == "an answer"
+    assert Session(late.connect, bound, answered=met).call(asked) == "an answer"
     assert late.asked == 3

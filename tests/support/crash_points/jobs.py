@@ -1,35 +1,35 @@
 """What processes do that are killed and stopped: all jobs of a worker, all calls of an application."""
 
 import json
-import logging
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
-
-import structlog
 
 import reaper.cache.redis.cache
 import reaper.cache.redis.claim_lock
 import reaper.cache.redis.paste_cache  # noqa: F401  loaded before the fork
 from reaper import config
 from reaper.app import App
-from reaper.db.advisory_lock import exclusion
 from reaper.dev import fault_points
 from reaper.errors import ReaperError
 from reaper.model import Intent
+from reaper.ops import status
 from reaper.queries import Queries
+from reaper.queries.base import Intercept
+from reaper.queries.dlq import DlqFilter
 from reaper.services import ALL
-from reaper.worker.runner import Crew
+from tests.support.captured_logs import silence_logs
 from tests.support.crash_points.stray_statements import Strays
 from tests.support.folder_store import Folder
 from tests.support.process_faults import Doom, Fate
+from tests.support.worker_world import InProcessWorker
 
 DAY = timedelta(days=1)
+ANY = DlqFilter()
 BACKENDS = ("default", "cold")
 # How a process ends that was told no by reaper, in words.
 SAID_NO = 3
@@ -69,6 +69,8 @@ class Job:
     makes: bool = False
     ends: bool = False
     extends: bool = False
+    # What PostgreSQL answers otherwise than it would, in a process that does this.
+    answers: Callable[[Intercept], Intercept] = lambda intercept: intercept
     # Two faults at once: bytes stay that nobody but verify finds, and docs/reliability.md says so.
     may_be_killed: bool = True
 
@@ -82,25 +84,25 @@ def drain(app: App, _: Errand) -> None:
     app.drain()
 
 
-def crewed(act: Callable[[Crew], object]) -> Act:
+def in_worker(act: Callable[[InProcessWorker], object]) -> Act:
     """A job as a worker runs it."""
 
     def run(app: App, _: Errand) -> None:
-        with app.pulse():
-            act(app.crew(slots=1))
+        with app.heartbeat():
+            act(InProcessWorker(app.runner(slots=1), app.dispatcher()))
 
     return run
 
 
 def serve(name: str) -> Act:
-    return crewed(lambda crew: crew.run_service(name))
+    return in_worker(lambda worker: worker.run_service(name))
 
 
-def schedule(crew: Crew) -> None:
+def schedule(worker: InProcessWorker) -> None:
     """What a worker does besides: it enters the services, queues what is due, and keeps why a job failed."""
-    crew.register()
-    crew.tick()
-    crew.record_error(1, "reaper.service", 1, ReaperError("it failed"))
+    worker.register()
+    worker.tick()
+    worker.record_error(1, "reaper.service", 1, ReaperError("it failed"))
 
 
 def start(app: App, _: Errand) -> None:
@@ -110,36 +112,79 @@ def start(app: App, _: Errand) -> None:
 
 
 def prune_beside_another(app: App, _: Errand) -> None:
-    with app.pulse(), exclusion(app.connect, "prune"):
-        app.crew(slots=1).run_service("prune")
+    runner = app.runner(slots=1)
+    with app.heartbeat(), runner._lock(runner.find("prune")):
+        runner.run_service("prune")
 
 
-def throttled(app: App, _: Errand) -> None:
-    """As a slot whose first batch has to wait for a replica."""
+def throttled_once(intercept: Intercept) -> Intercept:
+    """The first batch has to wait for a replica."""
     reasons = iter(["a replica is behind"])
-    ask = Queries.throttle
-    with patch.object(Queries, "throttle", lambda queries: next(reasons, None) or ask(queries)), app.pulse():
-        app.crew(slots=1).drain_slot(0)
+
+    def answer(point: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        said = intercept(point, call, *arguments)
+        return next(reasons, said) if point == "throttle" else said
+
+    return answer
+
+
+def look(app: App, errand: Errand) -> None:
+    """All that an operator asks, by commands that change nothing."""
+    with app.asking("operator") as q:
+        status.look(q)
+        q.jobs(10)
+        q.plan_drain()
+        q.count_dlq(ANY)
+        q.dlq_newest(ANY, 10)
+        q.dlq_entry(1)
+        q.policies()
+        q.plan_policy("notes")
+        q.policy_batch("notes")
+        q.why(errand.code)
+        q.copies_of_subject(errand.code)
+        q.diagnoses()
+        q.login()
+        q.sees_other_sessions()
+        q.owner_sees_other_sessions()
+        q.oldest_transaction()
+    app.cache.present([errand.code])
+    app.verify(repair=True)
+
+
+def operate(app: App, _: Errand) -> None:
+    """All that an operator orders."""
+    with app.asking("operator") as q:
+        q.pause("prune", timedelta(hours=1), "for a test")
+        q.resume("prune", None)
+        q.reschedule("prune", "1 hour", None)
+        q.run_now("prune", None)
+        q.disable_service("prune", None)
+        q.enable_service("prune", None)
+        q.retry_dlq(ANY, "for a test")
+        q.write_off_dlq(replace(ANY, cause="no such cause"), "for a test", free_names=False)
+        q.add_retention_policy("visits", "public.notes", "written_at", "10 years", 10, "@hourly", False)
+        q.enable_policy("visits")
+        q.disable_policy("visits")
+        q.remove_policy("visits")
 
 
 def put(app: App, errand: Errand) -> None:
     app.store().put(errand.data, DAY, errand.code)
 
 
-def put_too_late(app: App, errand: Errand) -> None:
-    """A put whose first intent is ended by somebody else before its bytes are there."""
-    begin = Queries.begin_put
+def ended_by_another(intercept: Intercept) -> Intercept:
+    """The first intent of a put is ended by another process before its bytes are there."""
     ended: list[Intent] = []
 
-    def begun(queries: Queries, *arguments: Any) -> Intent:
-        intent = begin(queries, *arguments)
-        if not ended:
-            ended.append(intent)
-            queries.abort_put(intent.intent_id, uploaded=False)
-        return intent
+    def answer(point: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        said = intercept(point, call, *arguments)
+        if point == "begin_put" and not ended:
+            ended.append(said)
+            queries: Queries = call.args[0]  # type: ignore[attr-defined]
+            queries.abort_put(said.intent_id, uploaded=False)
+        return said
 
-    with patch.object(Queries, "begin_put", begun):
-        put(app, errand)
+    return answer
 
 
 def get(app: App, errand: Errand) -> None:
@@ -170,19 +215,21 @@ JOBS: dict[str, Job] = {
     "drain that gets no locks": Job(drain, busy("drop_references", 3)),
     "drain without cache": Job(drain, lost("cache.forget")),
     "drain without backend": Job(drain, lost("objects.delete")),
-    "slot": Job(crewed(lambda crew: crew.drain_slot(0))),
-    "slot that is throttled": Job(throttled),
-    "slot that fails": Job(crewed(lambda crew: crew.drain_slot(0)), busy("adopt_batch", 3)),
+    "slot": Job(in_worker(lambda worker: worker.drain_slot(0))),
+    "slot that is throttled": Job(in_worker(lambda worker: worker.drain_slot(0)), answers=throttled_once),
+    "slot that fails": Job(in_worker(lambda worker: worker.drain_slot(0)), busy("adopt_batch", 3)),
     **{service.name: Job(serve(service.name)) for service in ALL if service.name != "drain"},
     "prune beside another": Job(prune_beside_another),
     "pending_reaper without backend": Job(serve("pending_reaper"), lost("objects.digest")),
-    "schedule": Job(crewed(schedule)),
-    "purge": Job(crewed(lambda crew: crew.purge("notes"))),
+    "schedule": Job(in_worker(schedule)),
+    "purge": Job(in_worker(lambda worker: worker.purge("notes"))),
+    "look": Job(look),
+    "operate": Job(operate),
     "start": Job(start),
     "put": Job(put, makes=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),
-    "put that is too late": Job(put_too_late, makes=True, may_be_killed=False),
+    "put that is too late": Job(put, makes=True, answers=ended_by_another, may_be_killed=False),
     "get": Job(get),
     "get of cached": Job(get),
     "get without its best copy": Job(get, lost("objects.get")),
@@ -200,27 +247,26 @@ def find(name: str) -> Job:
 def main(errand: Errand) -> None:
     """Run the errand; ends with 0, with SAID_NO, by a signal, or with an error that must not be."""
     os.environ.update(errand.variables)
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    silence_logs()
     job = find(errand.job)
     fate = Fate((*job.dooms, *errand.dooms))
     if errand.report is None:
-        _run(errand, job.act, fate)
+        _run(errand, job, fate)
         return
     strays = Strays(fate)
     try:
-        _run(errand, job.act, strays)
+        _run(errand, job, strays)
     finally:
         told = Passage(dict(fate.passed), sorted(strays.found))
         Path(errand.report).write_text(json.dumps(asdict(told)))
 
 
-def _run(errand: Errand, act: Act, around: fault_points.Around) -> None:
-    app = App(config.load_all("database_url", config.BACKENDS))
-    app.__dict__["buckets"] = {name: Folder(Path(errand.folder) / name) for name in BACKENDS}
-    fault_points.surround(app, around)
+def _run(errand: Errand, job: Job, intercept: Intercept) -> None:
+    buckets = {name: Folder(Path(errand.folder) / name) for name in BACKENDS}
+    parts = fault_points.intercepted(job.answers(intercept), buckets=buckets)
     try:
-        with app:
-            act(app, errand)
+        with App(config.load_all("database_url", config.BACKENDS), parts) as app:
+            job.act(app, errand)
     except ReaperError as error:
         print(f"{errand.job}: {error.message}", file=sys.stderr)
         sys.exit(SAID_NO)

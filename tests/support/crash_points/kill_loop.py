@@ -1,7 +1,6 @@
 """A nest: a process that forks drains and writers, and kills them at any moment, many times a second."""
 
 import gc
-import logging
 import os
 import select
 import signal
@@ -14,12 +13,11 @@ from pathlib import Path
 from random import Random
 from typing import NoReturn
 
-import structlog
-
 from reaper import config
-from reaper.app import App
+from reaper.app import App, Parts
 from reaper.cache.none import NoCache, NoLock
 from reaper.config.settings import Settings
+from tests.support.captured_logs import silence_logs
 from tests.support.crash_points.jobs import BACKENDS
 from tests.support.folder_store import Folder
 
@@ -38,7 +36,7 @@ def main(
 ) -> None:
     """Fork and kill until told to stop; whoever was killed is told at once, so that others find out soon."""
     os.environ.update(variables)
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    silence_logs()
     # What is shared with the children is not looked at again: it would be copied for each.
     gc.freeze()
     gc.disable()
@@ -125,11 +123,11 @@ class Nest:
         app = self._app()
         session = app.session("drain:0")
         session.call(lambda q: q.heartbeat(app.worker))
-        app.settling.open()
+        app.settler.open()
         self._at_work()
         lane = app.lane(session, app.stop)
         while True:
-            lane.adopt()
+            app.settler.adopt(session.call, app.stop)
             lane.drain()
 
     def _write(self, chance: Random) -> None:
@@ -141,10 +139,10 @@ class Nest:
 
     def _app(self) -> App:
         """As little as is needed: no circuits, no Redis."""
-        app = App(self._settings)
         buckets = {name: Folder(Path(self._folder) / name) for name in BACKENDS}
-        app.__dict__.update(buckets=buckets, stores=buckets, cache=NoCache(), claim_lock=NoLock())
-        return app
+        return App(
+            self._settings, Parts(buckets=buckets, stores=buckets, cache=NoCache(), claim_lock=NoLock())
+        )
 
     def _at_work(self) -> None:
         os.write(self._call, os.getpid().to_bytes(4))

@@ -13,12 +13,12 @@ from random import Random
 from reaper.cache.none import NoPastes
 from reaper.errors import ContentLost
 from reaper.services import watchdog
-from reaper.services.base import Tools
 from reaper.store.store import Store
 from tests.support.crash_points import kill_loop
 from tests.support.crash_points.kill_loop import LONG, MOMENT
 from tests.support.crash_points.world import Ward
 from tests.support.races.world import beside
+from tests.support.service_ticks import context
 from tests.support.world import DEADLINE, forks, preload
 
 preload(kill_loop)
@@ -120,9 +120,9 @@ class Storm:
 
         def watch() -> None:
             with self.ward.hand() as app:
-                tools = Tools(app.lane(app.session("watchdog:0"), app.stop), app.settings.stuck_after)
+                looking = context(app, "watchdog:0")
                 while not over.wait(0.1):
-                    watchdog.tick(tools)
+                    watchdog.tick(looking)
 
         with beside(watch, over):
             yield
@@ -133,8 +133,7 @@ class Storm:
         over = threading.Event()
 
         def create() -> None:
-            with self.ward.hand() as app:
-                app.__dict__["pastes"] = NoPastes()
+            with self.ward.hand(paste_cache=NoPastes()) as app:
                 store = app.store()
                 while not over.wait(0.01):
                     self._create(store, self.chance.choice(self.contents))

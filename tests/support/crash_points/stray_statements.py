@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import redis
 
-from reaper.dev.fault_points import Around
+from reaper.queries.base import Intercept
 
 # How a connection is set up, tried and told apart; nothing follows from these.
 ALLOWED = (
@@ -22,7 +22,7 @@ ALLOWED = (
 class Strays:
     """Put around all points instead of what it is given; from then on it hears all that is said elsewhere."""
 
-    def __init__(self, around: Around) -> None:
+    def __init__(self, around: Intercept) -> None:
         self._around = around
         self._inside = threading.local()
         self.found: set[str] = set()

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import psycopg
 
-from reaper.app import App
+from reaper.app import App, Parts
 from reaper.model import Paste
 from reaper.services import ALL
 from reaper.store import cache_entry
@@ -94,11 +94,9 @@ class Work(World):
     def _connection(self) -> psycopg.Connection[Any]:
         return self._open.enter_context(psycopg.connect(self.dsn, autocommit=True))
 
-    def hand(self) -> App:
+    def hand(self, **parts: Any) -> App:
         """An App in this process, on the folders."""
-        app = self.app()
-        app.__dict__["buckets"] = {name: self.shelf(name) for name in BACKENDS}
-        return app
+        return self.app(Parts(buckets={name: self.shelf(name) for name in BACKENDS}, **parts))
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         cursor = self._connection.execute(statement, values or None)

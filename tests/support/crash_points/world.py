@@ -1,22 +1,22 @@
 """The ward: where processes die in the middle of their work, and somebody heals what they leave."""
 
 import json
-import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Self
 
-import structlog
-
+from reaper.app import App
 from reaper.services import breaker_watchdog, drain, pending_reaper, unreferenced, watchdog
-from reaper.services.base import Tools
+from reaper.services.base import Context
+from tests.support.captured_logs import silence_logs
 from tests.support.crash_points import jobs
 from tests.support.crash_points.jobs import DAY, SAID_NO, Errand, Passage
 from tests.support.crash_points.unfinished_work import LONG, Work
 from tests.support.judge import complaints
+from tests.support.service_ticks import context
 from tests.support.world import DEADLINE, ended, forks, preload
 
 preload(jobs)
@@ -55,15 +55,17 @@ class Ward(Work):
     """One database for many deaths: after each it is healed and judged, and is ready for the next."""
 
     def __enter__(self) -> Self:
-        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+        silence_logs()
         return super().__enter__()
 
     @cached_property
-    def medic(self) -> Tools:
+    def medic(self) -> Context:
         """Somebody who heals, with connections that stay open, under names of their own."""
-        app = self._open.enter_context(self.hand())
-        lane = app.lane(app.session("medic:0"), app.stop)
-        return Tools(replace(lane, settling=app.session("medic:1")), app.settings.stuck_after)
+        return context(self.healer, "medic:0")
+
+    @cached_property
+    def healer(self) -> App:
+        return self._open.enter_context(self.hand(settle_slot="medic:1"))
 
     def rehearse(self, job: str) -> Passage:
         """Let a process do its job undisturbed, and learn which way it went."""
@@ -125,7 +127,7 @@ class Ward(Work):
     def _forget_lock(self) -> None:
         """The lock around the claim has run out by now."""
         with self.cache() as cache:
-            cache.delete(self.medic.lane.lock.name)
+            cache.delete(self.healer.claim_lock.name)
 
     def holds(self, pid: int | None) -> bool:
         """Whether a process has a batch, or a lease on what is owed."""

@@ -14,8 +14,8 @@ from moto.s3.models import s3_backends
 from reaper.app import App
 from reaper.migrate.source import Source
 from reaper.ops.doctor import Doctor
-from reaper.ops.reports import Reports
 from reaper.ops.verify import Verifier
+from reaper.queries import Queries
 from tests.support.paste_fixtures import Connection, Copies, Pastes, Worker, owe, value
 from tests.support.world import ACCOUNT
 
@@ -141,7 +141,7 @@ class House:
     def verify(self) -> Iterator[Found]:
         """All that `reaper verify` complains about."""
         verifier = Verifier(
-            Reports(self.db), self.app.buckets, self.app.cache, names_are_ours=True, wait=lambda _: None
+            Queries(self.db), self.app.buckets, self.app.cache, names_are_ours=True, wait=lambda _: None
         )
         report = verifier.run()
         assert not report.notes, "something was not looked at"

@@ -19,10 +19,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from reaper.app import App
-from reaper.db.session import Session
 from reaper.errors import ContentLost, ReaperError
+from reaper.queries import Ask
+from reaper.services import watchdog
 from reaper.store.store import Store
 from tests.support.faults.world import Ground
+from tests.support.service_ticks import context
 from tests.support.world import DEADLINE
 
 CONTENTS = 12
@@ -91,23 +93,23 @@ class Traffic:
             yield app
 
     def _work(self) -> None:
-        with self.app() as app, app.pulse():
+        with self.app() as app, app.heartbeat():
             lane = app.lane(app.session("drain:0"), app.stop)
-            self._is_connected(lane.session)
+            self._is_connected(lane.session.call)
             while not self.over.wait(0.002):
                 lane.run()
             lost = app.telemetry.registry.get_sample_value("reaper_claims_lost_total")
             self.seen["claims undone"] += int(lost or 0)
 
     def _watch(self) -> None:
-        with self.app() as app, app.pulse():
-            dog = app.watchdog()
-            self._is_connected(dog.lane.session)
+        with self.app() as app, app.heartbeat():
+            looking = context(app, "watchdog:0")
+            self._is_connected(looking.ask)
             while not self.over.wait(0.1):
-                dog.tick()
+                watchdog.tick(looking)
 
-    def _is_connected(self, session: Session) -> None:
-        session.call(lambda q: q.now())
+    def _is_connected(self, ask: Ask) -> None:
+        ask(lambda q: q.now())
         self._connected.release()
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict
 
 from reaper.app import App
-from reaper.services import ALL
 from tests.support.folder_store import Folder
 from tests.support.judge import UNDONE, Log, complaints
 from tests.support.races.world import Arena
@@ -49,14 +48,13 @@ class Ground(Arena):
 
     def settle(self, hours: int = 6) -> None:
         """Let time pass until all that is left to be done has been done."""
-        with self.app() as app, app.pulse():
-            dog = app.watchdog()
-            crew = app.crew(1, [service for service in ALL if service.name == "pending_reaper"])
-            crew.register()
+        with self.app() as app, app.heartbeat():
+            runner = app.runner(1)
+            app.dispatcher().register(runner.services.values())
             for _ in range(hours):
                 self.advance_clock("1 hour")
-                dog.tick()
-                crew.run_service("pending_reaper")
+                runner.run_service("watchdog")
+                runner.run_service("pending_reaper")
                 app.drain()
                 if not any(self.sql(left) for left in UNDONE.values()):
                     return

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from reaper import config
-from reaper.app import App
+from reaper.app import App, Parts
 from reaper.cli.options import stop_on_signals
 from reaper.errors import BytesNeeded, ContentLost
 from reaper.queries import Queries
@@ -35,17 +35,15 @@ def content(number: int) -> bytes:
 def make_app(variables: dict[str, str], folder: str | None) -> App:
     """An App on the bucket of the variables, or on a folder instead."""
     os.environ.update(variables)
-    app = App(config.load_all("database_url", config.BACKENDS))
-    if folder:
-        app.__dict__["buckets"] = {"default": Folder(Path(folder))}
-    return app
+    buckets = {"default": Folder(Path(folder))} if folder else None
+    return App(config.load_all("database_url", config.BACKENDS), Parts(buckets=buckets))
 
 
 def work(variables: dict[str, str], folder: str | None) -> None:
     """Drain, and drain again, until a signal asks for the end."""
     with make_app(variables, folder) as app:
         stop_on_signals(app.stop)
-        with app.pulse():
+        with app.heartbeat():
             lane = app.lane(app.session("drain:0"), app.stop)
             while not app.stop.is_set():
                 lane.run()

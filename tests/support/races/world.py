@@ -10,16 +10,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from reaper.app import App
+from reaper.app import App, Parts
+from reaper.services import watchdog
 from tests.support.folder_store import Folder
 from tests.support.races import processes
+from tests.support.service_ticks import context
 from tests.support.store_world import Shop
 from tests.support.world import DEADLINE, forks, preload
 
@@ -51,12 +53,12 @@ class Arena(Shop):
     seen: Counter[str] = field(default_factory=Counter)
     unreadable: list[str] = field(default_factory=list)
 
-    def app(self, **given: object) -> App:
+    def app(self, parts: Parts | None = None, **given: object) -> App:
         """An App in this process."""
-        app = super().app(**given)
+        parts = parts or Parts()
         if self.folder:
-            app.__dict__["buckets"] = {"default": Folder(Path(self.folder))}
-        return app
+            parts = replace(parts, buckets={"default": Folder(Path(self.folder))})
+        return super().app(parts, **given)
 
     def keys(self) -> set[str]:
         """What really lies in the bucket."""
@@ -122,10 +124,10 @@ class Arena(Shop):
         over = threading.Event()
 
         def watch() -> None:
-            with self.app() as app, app.pulse():
-                dog = app.watchdog()
+            with self.app() as app, app.heartbeat():
+                looking = context(app, "watchdog:0")
                 while not over.wait(0.2):
-                    dog.tick()
+                    watchdog.tick(looking)
 
         with beside(watch, over):
             yield

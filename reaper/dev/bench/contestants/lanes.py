@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 
-from reaper.app import App
+from reaper.app import App, Parts
+from reaper.cache.none import NoCache
 from reaper.concurrency import Until
 from reaper.config.settings import Settings
 from reaper.dev.bench.contestant import Go, Needs, Promise, Step, Work
@@ -19,7 +19,7 @@ from reaper.dev.bench.place import Place
 from reaper.expiry.lane import run_lanes
 from reaper.expiry.side_effects import SideEffects, at_once
 from reaper.model import ObjectRef
-from reaper.queries import Failures
+from reaper.queries.failures import Failures
 from reaper.telemetry.events import Telemetry
 from reaper.telemetry.logging import configure_logging
 
@@ -59,14 +59,15 @@ class Lanes:
         configure_logging(logging.ERROR)
         stopwatch = Stopwatch()
         with make_app(place, self.outside, stopwatch, self.pace) as app:
-            app.check()
+            if self.outside:
+                app.check()
             yield lambda: self._run(app, stopwatch)
 
     def _run(self, app: App, stopwatch: Stopwatch) -> Work:
         stopwatch.start()
         stop = app.stop if self.seconds is None else Until(app.stop, self.seconds)
         lanes = [app.lane(app.session(f"drain:{n}"), stop) for n in range(self.lanes)]
-        with app.pulse():
+        with app.heartbeat():
             run_lanes(lanes, app.stop)
         return Work(app.telemetry.totals.rows_deleted, claims=tuple(stopwatch.claims), steps=stopwatch.sums())
 
@@ -114,22 +115,11 @@ class NothingOutside(SideEffects):
         return []
 
 
-class DatabaseOnly(App):
-    """The application without anything outside PostgreSQL."""
-
-    @cached_property
-    def effects(self) -> SideEffects:
-        """Nothing at all."""
-        return NothingOutside({}, self.cache, self.telemetry)
-
-    def check(self, register: bool = True) -> None:
-        """There is no bucket to look at."""
-
-
 def make_app(place: Place, outside: bool, telemetry: Telemetry, pace: int | None = None) -> App:
     """The application on a place; nothing of the user's own environment reaches it."""
     if not outside:
-        return DatabaseOnly(_settings(place.dsn, rows_per_second=pace), telemetry)
+        parts = Parts(telemetry=telemetry, side_effects=NothingOutside({}, NoCache(), telemetry), stores={})
+        return App(_settings(place.dsn, rows_per_second=pace), parts)
     assert place.bucket is not None
     os.environ.update(
         AWS_ACCESS_KEY_ID=place.bucket.access_key,
@@ -141,7 +131,7 @@ def make_app(place: Place, outside: bool, telemetry: Telemetry, pace: int | None
         "s3_bucket": place.bucket.name,
         "s3_endpoint_url": place.bucket.endpoint_url,
     }
-    return App(_settings(place.dsn, rows_per_second=pace, **given), telemetry)
+    return App(_settings(place.dsn, rows_per_second=pace, **given), Parts(telemetry=telemetry))
 
 
 def _settings(dsn: str, **given: object) -> Settings:

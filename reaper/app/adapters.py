@@ -1,0 +1,128 @@
+"""Which adapter stands behind which port.
+
+Adapters are imported where they are wired: boto3 and redis load more slowly than `reaper status` answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from reaper.cache.none import NoCache, NoLock, NoPastes
+from reaper.config.backends import Backend
+from reaper.db.retry import RetryPolicy
+from reaper.db.session import Session
+from reaper.errors import ConfigError
+from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
+from reaper.storage.circuit_breaker import Circuits, GuardedStore
+
+if TYPE_CHECKING:
+    from reaper.cache.redis.connection import RedisLink
+    from reaper.storage.s3.store import S3Options
+
+from reaper.app.connections import Connections
+
+
+class Adapters(Connections):
+    """What is outside PostgreSQL, made of the settings when it is first asked for."""
+
+    @cached_property
+    def buckets(self) -> Mapping[str, ObjectStore]:
+        """The backends by name, as they are; all their requests together pass one gate."""
+        buckets = self._s3_buckets() if self.parts.buckets is None else self.parts.buckets
+        return {name: self.parts.around("objects", bucket) for name, bucket in buckets.items()}
+
+    def _s3_buckets(self) -> dict[str, ObjectStore]:
+        from reaper.storage.request_gate import AdmissionGate
+        from reaper.storage.s3.store import S3Store
+
+        backends = self.settings.backends
+        if not backends:
+            raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
+        gate = AdmissionGate(self.settings.max_concurrent_requests)
+        return {
+            name: S3Store(b.bucket, b.endpoint_url, self._s3_options(b), gate=gate)
+            for name, b in backends.items()
+        }
+
+    def _s3_options(self, backend: Backend) -> S3Options:
+        from reaper.storage.s3.store import S3Options
+
+        return S3Options(
+            read_timeout=self.settings.s3_read_timeout.total_seconds(),
+            content_md5=backend.content_md5,
+            single_deletes=backend.single_deletes,
+            profile=backend.profile,
+            login=backend.login(self.settings.variables),
+        )
+
+    @cached_property
+    def stores(self) -> Mapping[str, ObjectStore]:
+        """The backends by name, each behind its circuit."""
+        if self.parts.stores is not None:
+            return self.parts.stores
+        return {name: GuardedStore(name, bucket, self.circuits) for name, bucket in self.buckets.items()}
+
+    @cached_property
+    def circuits(self) -> Circuits:
+        """What all processes together know of the backends; it waits for no database."""
+        session = Session(lambda: self.connect("circuits:0"), self.bind, retry=RetryPolicy(patience=0.0))
+        self._open.callback(session.close)
+        return Circuits(session, self.telemetry)
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The cache; without REAPER_REDIS_URL there is nothing to drop."""
+        cache: Cache = self.parts.around("cache", self.parts.cache or self._cache())
+        return cache
+
+    def _cache(self) -> Cache:
+        if self._redis is None:
+            return NoCache()
+        from reaper.cache.redis.cache import RedisCache
+
+        return RedisCache(self._redis, self.settings.cache_key)
+
+    @cached_property
+    def paste_cache(self) -> PasteCache:
+        """The cache as readers use it; without REAPER_REDIS_URL nothing is kept."""
+        cache: PasteCache = self.parts.around("pastes", self.parts.paste_cache or self._paste_cache())
+        return cache
+
+    def _paste_cache(self) -> PasteCache:
+        if self.settings.redis_url is None:
+            return NoPastes()
+        from reaper.cache.redis.connection import RedisLink
+        from reaper.cache.redis.paste_cache import QUICK, RedisPastes
+
+        link = RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry, QUICK)
+        self._open.callback(link.close)
+        return RedisPastes(link, self.settings.cache_key)
+
+    @cached_property
+    def claim_lock(self) -> ClaimLock:
+        """The lock around the claim; it saves work and protects nothing."""
+        lock: ClaimLock = self.parts.around("lock", self.parts.claim_lock or self._claim_lock())
+        return lock
+
+    def _claim_lock(self) -> ClaimLock:
+        if self._redis is None:
+            return NoLock()
+        from reaper.cache.redis.claim_lock import RedisClaimLock
+
+        return RedisClaimLock(self._redis, self._identity(), self.settings.claim_lock_ttl)
+
+    def _identity(self) -> str:
+        if self.parts.identity is not None:
+            return self.parts.identity
+        with self.asking("check") as q:
+            return q.identity()
+
+    @cached_property
+    def _redis(self) -> RedisLink | None:
+        if self.settings.redis_url is None:
+            return None
+        from reaper.cache.redis.connection import RedisLink
+
+        return RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry)

@@ -1,0 +1,231 @@
+"""The composition root: what a command, a worker or an application works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from reaper import config
+from reaper.concurrency import Stop, for_each
+from reaper.db.pool import Pool
+from reaper.db.session import Session
+from reaper.errors import Unreachable
+from reaper.expiry.held_batches import BatchLimit
+from reaper.expiry.lane import Drained, Lane, run_lanes
+from reaper.expiry.rate import Rate
+from reaper.expiry.retries import Retries
+from reaper.expiry.settler import Settler
+from reaper.expiry.side_effects import SideEffects
+from reaper.expiry.standby import Standby
+from reaper.expiry.throttle import Throttle
+from reaper.migrate import check_schema
+from reaper.ops.verify import Verifier, Watch, unwatched
+from reaper.ops.verify_report import Report
+from reaper.queries import Ask, Queries
+from reaper.services import ALL
+from reaper.services.base import Context, Service
+from reaper.storage.probes import Prober
+from reaper.store.get import Reader
+from reaper.store.put import Writer
+from reaper.store.store import Store
+from reaper.worker.dispatcher import Dispatcher
+from reaper.worker.health import HealthServer, Vitals
+from reaper.worker.heartbeat import Heartbeat
+from reaper.worker.lanes import LanePool
+from reaper.worker.options import WorkerOptions
+from reaper.worker.runner import Runner
+
+if TYPE_CHECKING:
+    pass
+
+from reaper.app.adapters import Adapters
+
+
+class App(Adapters):
+    """Everything that a command needs, made of the settings when it is first asked for."""
+
+    # The drain.
+
+    @cached_property
+    def side_effects(self) -> SideEffects:
+        """What is done outside PostgreSQL."""
+        return self.parts.side_effects or SideEffects(self.stores, self.cache, self.telemetry)
+
+    @cached_property
+    def standby(self) -> Standby:
+        """What this process knows of the standbys."""
+        return Standby(self.telemetry)
+
+    @cached_property
+    def settler(self) -> Settler:
+        """Settles the batches of all lanes: a moment for each, so one connection is enough."""
+        session = self.parts.settle_session or self.session(self.parts.settle_slot)
+        return Settler(self.worker, session, self.side_effects, self.standby, self.held, self.telemetry)
+
+    @cached_property
+    def retries(self) -> Retries:
+        """Tries deletions again that failed before."""
+        return Retries(self.side_effects, self.standby, self.telemetry)
+
+    @cached_property
+    def rate(self) -> Rate:
+        """How fast this process may be, over all its lanes."""
+        return Rate(self.settings.rows_per_second)
+
+    def lane(self, session: Session[Queries], stop: Stop, limit: BatchLimit | None = None) -> Lane:
+        """One thread's way through the backlog."""
+        return Lane(
+            worker=self.worker,
+            session=session,
+            settler=self.settler,
+            retries=self.retries,
+            lock=self.claim_lock,
+            telemetry=self.telemetry,
+            stop=stop,
+            batch_size=self.settings.batch_size,
+            limit=limit or BatchLimit(None),
+            rate=self.rate,
+        )
+
+    def drain(self, workers: int = 1, max_batches: int | None = None) -> None:
+        """Drain with so many lanes until nothing is due, the limit is reached, or a signal says stop."""
+        limit = BatchLimit(max_batches)
+        lanes = [self.lane(self.session(f"drain:{n}"), self.stop, limit) for n in range(workers)]
+        with self.heartbeat():
+            # Where no worker runs, no other process finds out that a backend is back.
+            Prober(self.session("probe:0").call, self.stores).tick()
+            run_lanes(lanes, self.stop)
+
+    # The worker.
+
+    def heartbeat(self) -> Heartbeat:
+        """The heartbeat of this process."""
+        return Heartbeat(self.session("pulse:0").call, self.worker, self.telemetry)
+
+    def dispatcher(self) -> Dispatcher:
+        """Queues what is due."""
+        return Dispatcher(self.session("jobs:0").call, self.telemetry)
+
+    def runner(self, slots: int, services: Iterable[Service] = ALL) -> Runner:
+        """Runs what jobs ask for."""
+        ask = self.session("jobs:0").call
+        return Runner(
+            worker=self.worker,
+            ask=ask,
+            bind=self.bind,
+            connect=self.connect,
+            open_session=self.open_session,
+            make_context=self.context,
+            lanes=LanePool(self.lane(self.session(f"drain:{n}"), self.stop) for n in range(slots)),
+            throttle=Throttle(ask, self.worker, self.telemetry),
+            telemetry=self.telemetry,
+            stop=self.stop,
+            services={service.name: service for service in services},
+        )
+
+    def runner_by_hand(self, slots: int = 1) -> Runner:
+        """A runner for a command: where no worker ever ran, the schedule does not know the services yet."""
+        runner = self.runner(slots)
+        self.dispatcher().register(runner.services.values())
+        return runner
+
+    def context(self, ask: Ask, stop: Stop, budget: float, drain: Callable[[], Drained]) -> Context:
+        """What one run of a service works with."""
+        return Context(
+            ask=ask,
+            stores=self.stores,
+            cache=self.cache,
+            telemetry=self.telemetry,
+            stop=stop,
+            budget=budget,
+            settings=self.settings,
+            retries=self.retries,
+            adopt=lambda: self.settler.adopt(ask, stop),
+            drain=drain,
+        )
+
+    def work(self, options: WorkerOptions, services: Iterable[Service] = ALL) -> None:
+        """Run jobs until a signal asks for the end."""
+        from reaper.worker import tasks
+        from reaper.worker.process import WorkerProcess
+
+        runner, dispatcher = self.runner(options.slots, services), self.dispatcher()
+        dispatcher.register(runner.services.values())
+        jobs = tasks.make_app(tasks.connector(self.settings.dsn), dispatcher, runner)
+        with self.heartbeat() as heartbeat:
+            vitals = Vitals(lambda: heartbeat.age)
+            process = WorkerProcess(jobs, tasks.recording(runner), options, self.stop, vitals, self.telemetry)
+            with HealthServer(options.health_port, vitals, self.telemetry.registry):
+                process.run()
+
+    # For applications and operators.
+
+    def store(self) -> Store:
+        """What an application puts its pastes into and gets them from."""
+        pool = self._open.enter_context(Pool(self.settings.dsn, self.settings.store_connections, self.bind))
+        return Store(
+            pool=pool,
+            writer=Writer(pool, self.stores),
+            reader=Reader(pool, self.stores, self.settings.check_hashes),
+            cache=self.paste_cache,
+            largest_cached=self.settings.cache_max_bytes,
+        )
+
+    def verify(self, repair: bool = False, watch: Watch = unwatched) -> Report:
+        """Compare database, buckets and cache."""
+        with self.asking("verify:0") as q:
+            verifier = Verifier(
+                q,
+                self.buckets,
+                self.cache,
+                # With text of its own around the code, no other program's keys look like ours.
+                names_are_ours=self.settings.cache_key != "{short_code}",
+                watch=watch,
+            )
+            return verifier.run(repair)
+
+    def count_due(self) -> int:
+        """How many rows a drain would find now."""
+        with self.asking("check") as q:
+            return q.count_due()
+
+    def check(self, register: bool = True) -> None:
+        """Refuse to start where work would fail: an older schema, no bucket, wrong credentials.
+
+        One backend that does not answer is no reason while another does. What is fine is then made known.
+        """
+        with self.connect("check") as connection:
+            check_schema(connection)
+            self._check_buckets()
+            if register:
+                for name, backend in self.settings.backends.items():
+                    self.bind(connection).register_backend(name, backend.quota)
+
+    def _check_buckets(self) -> None:
+        silent = {name: error for name, error in for_each(self.buckets, self._silence).items() if error}
+        if len(silent) == len(self.buckets):
+            raise next(iter(silent.values()))
+        for name, error in silent.items():
+            self.circuits.failed(name, error.message)
+            self.telemetry.backend_silent(name, error.message)
+
+    def _silence(self, name: str) -> Unreachable | None:
+        """Why a backend does not answer; what it refuses is raised."""
+        try:
+            self.buckets[name].check()
+        except Unreachable as error:
+            return error
+        return None
+
+
+@contextmanager
+def open_store(**given: Any) -> Iterator[Store]:
+    """The store of an application, for as long as the block runs; one is enough for all threads of a process.
+
+    Settings come from REAPER_* variables and reaper.toml; `given` ones, such as `database_url`, go before.
+    """
+    with App(config.load_all("database_url", config.BACKENDS, **given)) as app:
+        app.check(register=False)
+        yield app.store()

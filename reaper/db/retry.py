@@ -1,0 +1,57 @@
+"""One policy for what may pass by itself: a lock that is held, a deadlock, a server that restarts."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeVar
+
+from reaper.errors import DatabaseError, Unreachable
+
+T = TypeVar("T")
+
+# Serialization failure, deadlock, lock timeout: nothing was changed, and a moment later it may work.
+TRANSIENT = frozenset({"40001", "40P01", "55P03"})
+LONGEST_PAUSE = 1.0
+
+
+def is_transient(error: DatabaseError) -> bool:
+    """Whether the same statement may succeed a moment later."""
+    return error.sqlstate in TRANSIENT
+
+
+class NoConnection(Unreachable):
+    """There was none to be had, and that was waited for already: no reason to wait again."""
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Locks are waited for `tries` times; a lost server for `patience` seconds, None = `tries` times too."""
+
+    tries: int = 3
+    patience: float | None = 30.0
+    pause: float = 0.1
+
+    def run(self, attempt: Callable[[], T], has_answered: Callable[[], bool] = lambda: True) -> T:
+        """The answer of the first attempt that has one; `attempt` must bear being repeated.
+
+        A server that never answered is a wrong address, not an interruption: it is not waited for.
+        """
+        deadline = None if self.patience is None else time.monotonic() + self.patience
+        for number in count(1):
+            try:
+                return attempt()
+            except NoConnection:
+                raise
+            except Unreachable:
+                late = number >= self.tries if deadline is None else time.monotonic() >= deadline
+                if late or not has_answered():
+                    raise
+            except DatabaseError as error:
+                if number >= self.tries or not is_transient(error):
+                    raise
+            time.sleep(min(self.pause * number, LONGEST_PAUSE) * random.uniform(0.5, 1.5))
+        raise AssertionError("unreachable")

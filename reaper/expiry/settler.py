@@ -1,0 +1,73 @@
+"""The second half of a batch: side effects outside PostgreSQL, then finish; also for adopted batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reaper.concurrency import Stop
+from reaper.db.session import Session
+from reaper.errors import ClaimLost
+from reaper.expiry.held_batches import HeldBatches
+from reaper.expiry.side_effects import SideEffects
+from reaper.expiry.standby import Standby
+from reaper.model import Batch, Figures
+from reaper.queries import Ask, Queries
+from reaper.telemetry.events import Telemetry
+
+
+@dataclass(frozen=True)
+class Settler:
+    """Settles released batches; the lanes and services of a process share it."""
+
+    worker: str
+    # A connection of its own: lanes claim and drop on theirs meanwhile.
+    session: Session[Queries]
+    side_effects: SideEffects
+    standby: Standby
+    held: HeldBatches
+    telemetry: Telemetry
+
+    def open(self) -> None:
+        """Connect; a process that is refused this connection must hold no batch yet."""
+        self.session.open()
+
+    def adopt(self, ask: Ask, stop: Stop) -> Adopted:
+        """Settle the released batches that no worker holds any more, until there are none."""
+        self.open()
+        batches, figures = 0, Figures()
+        while not stop.is_set():
+            batch = ask(lambda q: q.adopt_batch(self.worker))
+            if batch is None:
+                break
+            self.held.add(batch.batch_id)
+            figures += self.settle(batch, stop)
+            batches += 1
+        return Adopted(batches, figures)
+
+    def settle(self, batch: Batch, stop: Stop) -> Figures:
+        """Do what is left to do outside, and finish the batch; no figures when it was taken from us."""
+        try:
+            failures = self.side_effects.run(
+                batch.short_codes, batch.objects, lambda: self._may_delete(batch, stop)
+            )
+            with self.telemetry.step("finish"):
+                figures = self.session.call(lambda q: q.finish_batch(batch.batch_id, failures))
+        except ClaimLost:
+            self.telemetry.claim_lost(batch.batch_id)
+            return Figures()
+        finally:
+            # Where it failed, too: the next connection lets go of what this process does not know to hold.
+            self.held.remove(batch.batch_id)
+        self.telemetry.finished(batch, figures)
+        return figures
+
+    def _may_delete(self, batch: Batch, stop: Stop) -> bool:
+        return not batch.awaits_standby or self.standby.has(batch.batch_id, self.session.call, stop)
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """How many batches of dead workers were settled, and what became of them."""
+
+    batches: int
+    figures: Figures

@@ -1,0 +1,51 @@
+"""The backends and their byte accounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from reaper.queries.base import Area, commits, reads
+
+
+@dataclass(frozen=True, slots=True)
+class BackendState:
+    """A backend: what lies there, what is owed or announced, and whether it answers."""
+
+    name: str
+    quota: int | None
+    bytes_used: int
+    orphan_bytes: int
+    reserved_bytes: int
+    state: str
+    circuit: str
+    retry_at: datetime | None
+    last_error: str | None
+
+
+class Backends(Area):
+    """The backends and their byte accounts."""
+
+    @commits
+    def register_backend(self, name: str, quota: int | None) -> None:
+        """Make a backend known; what a DBA changed stays."""
+        self._db.value("select reaper.register_backend(%s, %s)", name, quota)
+
+    @commits
+    def fold_accounts(self, limit: int) -> int:
+        """Replace rows of the byte accounts by their sums; returns how many."""
+        return int(self._db.value("select reaper.fold_accounts(%s)", limit))
+
+    @reads
+    def backends(self) -> list[BackendState]:
+        """Every backend."""
+        return self._db.all(
+            BackendState,
+            "select name, quota, bytes_used, orphan_bytes, reserved_bytes,"
+            " state, circuit, retry_at, last_error from reaper.backends",
+        )
+
+    @reads
+    def backends_in_use(self) -> list[str]:
+        """The backends on which something lies, or is owed or announced, whatever is configured here."""
+        return [row[0] for row in self._db.tuples("select backend from reaper.backends_in_use()")]

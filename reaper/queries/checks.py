@@ -1,0 +1,133 @@
+"""What must be true, what ought to lie where, and setting counts right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from reaper.queries.base import Area, commits, reads
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something that must be true and is not."""
+
+    invariant: str
+    subject: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An object that a content row names."""
+
+    object_key: str
+    size_bytes: int | None
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What PostgreSQL knows about a key: it is content, or its deletion is owed."""
+
+    object_key: str
+    place: str
+    content_hash: str | None
+    size_bytes: int | None
+
+    @property
+    def is_content(self) -> bool:
+        """Whether its object must be there."""
+        return self.place == "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A ref_count that was set to the number of paste rows."""
+
+    content_hash: str
+    was: int | None
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedAccount:
+    """A backend's byte account that was set to what the rows behind it say."""
+
+    backend: str
+    kind: str
+    was: Decimal
+    now: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One check of the database's doctor: ok, warn or fail, and what to do."""
+
+    name: str
+    verdict: str
+    detail: str
+    fix: str | None = None
+
+
+class Checks(Area):
+    """What must be true, and what ought to lie where."""
+
+    @reads
+    def check_invariants(self) -> Iterator[Violation]:
+        """What is not as it must be inside PostgreSQL; there may be as many as there are rows."""
+        return self._db.stream(Violation, "select * from reaper.check_invariants()")
+
+    @reads
+    def diagnoses(self) -> list[Diagnosis]:
+        """What PostgreSQL says about tables, settings and rights."""
+        return [
+            diagnosis
+            for topic in ("tables", "own_tables", "settings", "rights")
+            for diagnosis in self._db.all(Diagnosis, f"select * from reaper.diagnose_{topic}()")
+        ]
+
+    @reads
+    def expected_objects(self, after: str, limit: int, backend: str) -> list[Expected]:
+        """The next objects that ought to lie on a backend, in byte order."""
+        return self._db.all(
+            Expected, "select * from reaper.expected_objects(%s, %s, %s)", after, limit, backend
+        )
+
+    @reads
+    def queue_counts(self) -> dict[str, int]:
+        """What waits to be deleted, was given up, or is on its way in, by kind."""
+        return {row[0]: row[1] for row in self._db.tuples("select what, number from reaper.queue_counts()")}
+
+    @reads
+    def known_objects(self, backend: str, keys: Sequence[str]) -> dict[str, Known]:
+        """Where PostgreSQL knows these keys from; those that are missing in the answer are nobody's."""
+        query = "select object_key, place, content_hash, size_bytes from reaper.known_objects(%s, %s)"
+        found: dict[str, Known] = {}
+        for known in self._db.all(Known, query, backend, list(keys)):
+            # Stored content comes first and weighs more than a deletion that is owed.
+            found.setdefault(known.object_key, known)
+        return found
+
+    @reads
+    def live_pastes(self, hashes: Sequence[str]) -> dict[str, tuple[int, list[str]]]:
+        """How many readable pastes each content has, and the first codes."""
+        query = "select content_hash, pastes, examples from reaper.live_pastes(%s)"
+        return {row[0]: (row[1], row[2]) for row in self._db.tuples(query, list(hashes))}
+
+    @reads
+    def check_cached(self, codes: Sequence[str]) -> dict[str, str]:
+        """What becomes of the cache entries of these codes."""
+        query = "select short_code, judgement from reaper.check_cached(%s)"
+        return {row[0]: row[1] for row in self._db.tuples(query, list(codes))}
+
+    @commits
+    def repair_counts(self, limit: int) -> list[Repair]:
+        """Set the next wrong ref_counts right; none when all are."""
+        return self._db.all(Repair, "select * from reaper.repair_counts(%s)", limit)
+
+    @commits
+    def repair_accounts(self) -> list[RepairedAccount]:
+        """Set wrong byte accounts right."""
+        return self._db.all(RepairedAccount, "select * from reaper.repair_accounts()")

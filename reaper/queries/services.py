@@ -1,0 +1,160 @@
+"""The schedule, the runs of services, and what operators do with both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from reaper.model import (
+    Due,
+)
+from reaper.queries.base import Area, commits, reads
+
+# The first key of our advisory locks: those of other programs do not meet them.
+LOCK_CLASS = 1919246704
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """A service, when it runs, and how its last run ended."""
+
+    name: str
+    description: str
+    schedule: str
+    enabled: bool
+    paused_until: datetime | None
+    pause_reason: str | None
+    next_run_at: datetime | None
+    last_started_at: datetime | None
+    last_finished_at: datetime | None
+    last_worker: str | None
+    last_result: dict[str, Any] | None
+    last_error: str | None
+    consecutive_failures: int
+    runs: int
+    skipped: int
+    now: datetime
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a pause is on now."""
+        return self.paused_until is not None and self.paused_until > self.now
+
+
+class Services(Area):
+    """The schedule, the runs of services, and what operators do with both."""
+
+    @commits
+    def register_service(self, name: str, schedule: str, description: str, enabled: bool) -> None:
+        """Make a service known; what a DBA changed stays."""
+        self._db.value("select reaper.register_service(%s, %s, %s, %s)", name, schedule, description, enabled)
+
+    @commits
+    def sync_services(self) -> list[Due]:
+        """What a tick has to see to."""
+        return self._db.all(Due, "select * from reaper.sync_services()")
+
+    @commits
+    def enqueue_run(self, name: str, seen: datetime | None, upcoming: datetime) -> int:
+        """Plan the next run and queue this one, unless another tick was first; returns how many jobs."""
+        return int(self._db.value("select reaper.enqueue_run(%s, %s, %s)", name, seen, upcoming))
+
+    @commits
+    def lock_service(self, name: str) -> bool:
+        """Try to be the only one that runs the service, for as long as this connection lives."""
+        taken = self._db.value(
+            "select pg_try_advisory_lock(%s, reaper.service_lock_key(%s))", LOCK_CLASS, name
+        )
+        return bool(taken)
+
+    @commits
+    def unlock_service(self, name: str) -> None:
+        """Let others run the service, from this moment on."""
+        self._db.value("select pg_advisory_unlock(%s, reaper.service_lock_key(%s))", LOCK_CLASS, name)
+
+    @reads
+    def is_runnable(self, name: str) -> bool:
+        """Whether the service is switched on and not paused."""
+        return bool(
+            self._db.value(
+                "select enabled and coalesce(paused_until <= reaper.clock(), true)"
+                "  from reaper.schedule where name = %s",
+                name,
+            )
+        )
+
+    @reads
+    def failures_in_a_row(self, name: str) -> int:
+        """How many runs of the service have failed since the last that did not."""
+        return int(
+            self._db.value("select consecutive_failures from reaper.schedule where name = %s", name) or 0
+        )
+
+    @commits
+    def begin_run(self, name: str, worker: str) -> None:
+        """Record that a run begins."""
+        self._db.value("select reaper.begin_run(%s, %s)", name, worker)
+
+    @commits
+    def finish_run(self, name: str, result: Mapping[str, Any] | None, error: str | None = None) -> None:
+        """Record how a run ended."""
+        document = None if result is None else Jsonb(dict(result))
+        self._db.value("select reaper.finish_run(%s, %s, %s)", name, document, error)
+
+    @commits
+    def record_skipped_run(self, name: str) -> None:
+        """Count a run that another worker was at."""
+        self._db.value("select reaper.record_skipped_run(%s)", name)
+
+    @reads
+    def throttle(self) -> str | None:
+        """Why the next batch should wait; None when it should not."""
+        reason: str | None = self._db.value("select reason from reaper.throttle() where wait")
+        return reason
+
+    @commits
+    def record_throttle(self, worker: str, reason: str | None) -> None:
+        """Show operators why this worker waits."""
+        self._db.value("select reaper.record_throttle(%s, %s)", worker, reason)
+
+    @reads
+    def schedule(self) -> list[ServiceState]:
+        """Every service."""
+        return self._db.all(
+            ServiceState, "select s.*, reaper.clock() as now from reaper.schedule s order by s.name"
+        )
+
+    @commits
+    def run_now(self, name: str, reason: str | None) -> None:
+        """Make the service due."""
+        self._db.value("select reaper.run_now(%s, %s)", name, reason)
+
+    @commits
+    def enable_service(self, name: str, reason: str | None) -> None:
+        """Switch the service on."""
+        self._db.value("select reaper.enable_service(%s, %s)", name, reason)
+
+    @commits
+    def disable_service(self, name: str, reason: str | None) -> None:
+        """Switch the service off."""
+        self._db.value("select reaper.disable_service(%s, %s)", name, reason)
+
+    @commits
+    def pause(self, name: str, span: timedelta, reason: str) -> datetime:
+        """Keep the service from running for a while; returns when that ends."""
+        until: datetime = self._db.value("select reaper.pause(%s, %s, %s)", name, span, reason)
+        return until
+
+    @commits
+    def resume(self, name: str, reason: str | None) -> None:
+        """End a pause before its time."""
+        self._db.value("select reaper.resume(%s, %s)", name, reason)
+
+    @commits
+    def reschedule(self, name: str, schedule: str, reason: str | None) -> None:
+        """Change when the service runs."""
+        self._db.value("select reaper.reschedule(%s, %s, %s)", name, schedule, reason)

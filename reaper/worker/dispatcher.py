@@ -1,0 +1,50 @@
+"""The schedule: services are entered into it, and what is due is queued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from reaper.errors import ConfigError, said
+from reaper.model import Due
+from reaper.queries import Ask
+from reaper.services.base import Service
+from reaper.services.schedule import next_run
+from reaper.telemetry.events import Telemetry
+
+
+@dataclass(frozen=True)
+class Dispatcher:
+    """Any number may run, one in each worker: PostgreSQL lets one of them queue what is due."""
+
+    ask: Ask
+    telemetry: Telemetry
+    _complained: dict[str, str] = field(default_factory=dict)
+
+    def register(self, services: Iterable[Service]) -> None:
+        """Enter the services into the schedule; what a DBA changed there stays."""
+        for service in services:
+            self._register(service)
+
+    def tick(self) -> None:
+        """Queue what is due, and plan when it is due next."""
+        for due in self.ask(lambda q: q.sync_services()):
+            self._dispatch(due)
+
+    def _register(self, s: Service) -> None:
+        self.ask(lambda q: q.register_service(s.name, s.schedule, s.description, s.enabled))
+
+    def _dispatch(self, due: Due) -> None:
+        try:
+            upcoming = next_run(due.schedule, due.now, due.next_run_at)
+        except ConfigError as error:
+            self._complain(due, error)
+            return
+        self.ask(lambda q: q.enqueue_run(due.name, due.next_run_at, upcoming))
+
+    def _complain(self, due: Due, error: ConfigError) -> None:
+        # Once per text: it is due again at every tick.
+        if self._complained.get(due.name) != due.schedule:
+            self._complained[due.name] = due.schedule
+            self.telemetry.run_failed(due.name, error.message)
+            self.ask(lambda q: q.finish_run(due.name, None, said(error)))
