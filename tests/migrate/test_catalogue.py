@@ -83,7 +83,6 @@ EXECUTE = {
     "finish_run": DOING,
     "fold_accounts": DOING,
     "finish_deleted": NOBODY,
-    "forget_old_services": DOING,
     "delete_stale_blocks": NOBODY,
     "free_names": NOBODY,
     "fresh_key": NOBODY,

@@ -212,12 +212,3 @@ def test_what_a_dba_changed_outlives_the_next_worker(world: Works) -> None:
     changed = dict(world.sql("select name, schedule from reaper.services"))
     assert (changed["drain"], changed["watchdog"]) == ("continuous", "15 seconds")
     assert world.value("select not enabled from reaper.services where name = 'prune'")
-
-
-def test_a_service_of_an_earlier_release_leaves_the_schedule_and_one_of_a_newer_stays(world: Works) -> None:
-    for name in ("owed", "of a newer release"):
-        world.sql("select reaper.register_service(%s, '1 minute', 'for a test')", name)
-    with world.crew():
-        pass
-    names = {row[0] for row in world.sql("select name from reaper.services")}
-    assert names == {service.name for service in ALL} | {"of a newer release"}
