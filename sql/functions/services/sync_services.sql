@@ -8,7 +8,7 @@ as $$
 declare
     v_now timestamptz := reaper.clock();
 begin
-    perform reaper.sync_policy_services();
+    perform reaper_internal.sync_policy_services();
     return query
         select s.name, s.schedule, s.next_run_at, v_now
           from reaper.services s
