@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from reaper.db.connection import Connection
 
-
 # The schema of each kind of function: what people call, and what only our own functions call.
 SCHEMAS = {"functions": "reaper", "internal": "reaper_internal"}
 

@@ -4,9 +4,6 @@
 create or replace function reaper_internal.add_reference(p_intent reaper.put_intents, p_uploaded boolean, p_now timestamptz)
     returns boolean
     language plpgsql volatile
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set jit = off
 as $$
 begin
     for v_try in 1 .. 100 loop

@@ -3,9 +3,6 @@
 create or replace function reaper_internal.choose_backend(p_size_bytes bigint)
     returns text
     language plpgsql volatile
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set jit = off
 as $$
 declare
     v_place record;

@@ -3,9 +3,6 @@
 create or replace function reaper_internal.drop_intent(p_intent reaper.put_intents, p_uploaded boolean, p_now timestamptz)
     returns void
     language plpgsql volatile
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set jit = off
 as $$
 declare
     -- Without room nothing was to be uploaded: whether something lies there, and how much, is not known.

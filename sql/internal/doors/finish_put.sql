@@ -3,9 +3,6 @@
 create or replace function reaper_internal.finish_put(p_intent reaper.put_intents, p_uploaded boolean, p_now timestamptz)
     returns boolean
     language plpgsql volatile
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set jit = off
 as $$
 declare
     v_stored  boolean := reaper_internal.add_reference(p_intent, p_uploaded, p_now);

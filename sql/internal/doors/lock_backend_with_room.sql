@@ -4,9 +4,6 @@
 create or replace function reaper_internal.lock_backend_with_room(p_backend text, p_size_bytes bigint)
     returns boolean
     language plpgsql volatile
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set jit = off
 as $$
 declare
     v_backend  reaper.backend_list;

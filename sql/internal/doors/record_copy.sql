@@ -3,9 +3,6 @@
 create or replace function reaper_internal.record_copy(p_intent reaper.put_intents, p_now timestamptz)
     returns void
     language plpgsql volatile
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set jit = off
 as $$
 begin
     with stale as (

@@ -10,9 +10,6 @@ create or replace function reaper_internal.delete_unreferenced(
     out refused        integer
 )
     language plpgsql volatile
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set jit = off
 as $$
 declare
     v_half   integer := cardinality(p_hashes) / 2;
