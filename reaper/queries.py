@@ -272,7 +272,7 @@ class Queries:
         self._value("select reaper.register_service(%s, %s, %s, %s)", name, schedule, description, enabled)
 
     def sync_services(self) -> list[Due]:
-        """What a tick has to see to."""
+        """Bring the services of policies up to date; what a tick has to see to."""
         return self._rows(Due, "select * from reaper.sync_services()")
 
     def enqueue_run(self, name: str, seen: datetime | None, upcoming: datetime) -> int:
