@@ -9,3 +9,6 @@ comment on table reaper.provenance is
 comment on column reaper.provenance.object is 'What kind of thing and its name.';
 comment on column reaper.provenance.made_at is 'When reaper made it.';
 grant usage on schema reaper to reaper_worker, reaper_app, reaper_ops, reaper_ro;
+comment on schema reaper is 'Functions to call and views to look at (docs/sql.md), and the tables behind them.';
+create schema if not exists reaper_internal authorization reaper_owner;
+comment on schema reaper_internal is 'What the functions of schema reaper call; no role has any right here.';

@@ -1,4 +1,4 @@
--- Everything in schema reaper belongs to reaper_owner, whoever migrates: the definer functions run as that role, and the
+-- Everything in our schemas belongs to reaper_owner, whoever migrates: the definer functions run as that role, and the
 -- next migration may come from another login.
 do $$
 declare
@@ -20,12 +20,12 @@ begin
                       case p.prokind when 'p' then 'procedure' else 'function' end,
                       p.oid::regprocedure)
           from pg_catalog.pg_proc p
-         where p.pronamespace = 'reaper'::regnamespace
+         where p.pronamespace in (to_regnamespace('reaper'), to_regnamespace('reaper_internal'))
            and p.proowner <> 'reaper_owner'::regrole
         union all
-        select 'alter schema reaper owner to reaper_owner'
+        select format('alter schema %I owner to reaper_owner', n.nspname)
           from pg_catalog.pg_namespace n
-         where n.nspname = 'reaper' and n.nspowner <> 'reaper_owner'::regrole
+         where n.nspname in ('reaper', 'reaper_internal') and n.nspowner <> 'reaper_owner'::regrole
     loop
         execute v_command;
     end loop;

@@ -3,13 +3,16 @@
 .venv/bin/python tools/sql_docs.py
 """
 
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
+from reaper.migrate.source import installed_source
 
 PAGE = Path(__file__).parent.parent / "docs" / "sql.md"
 
@@ -17,8 +20,9 @@ INTRO = """\
 # SQL reference
 
 Everything that a worker does to the database is one of these functions, and a DBA can call each by hand while
-workers run. This page is written from the database's own comments (`\\df+ reaper.*`, `\\d+ reaper.*`) by
-`tools/sql_docs.py`; a test keeps it current.
+workers run: `\\df reaper.*` lists them. This page is written from the database's own comments
+(`\\df+ reaper.*`, `\\d+ reaper.*`) by `tools/sql_docs.py`; a test keeps it current. What the functions call
+in turn is in schema `reaper_internal` (`sql/internal/`), which no role can use.
 
 One batch by hand, in psql:
 
@@ -44,14 +48,13 @@ The whole backlog, leaving objects and cache entries to the next worker: `call r
 """
 
 FUNCTIONS = """
-    select p.proname || '(' || pg_get_function_arguments(p.oid) || ')',
+    select p.proname, pg_get_function_arguments(p.oid),
            case p.prokind when 'p' then null else pg_get_function_result(p.oid) end,
            obj_description(p.oid, 'pg_proc'),
            (select string_agg(a.grantee::regrole::text, ', ' order by a.grantee::regrole::text)
               from aclexplode(p.proacl) as a where a.grantee not in (0, p.proowner))
       from pg_proc p
      where p.pronamespace = 'reaper'::regnamespace
-     order by p.proname
 """
 
 RELATIONS = """
@@ -67,36 +70,87 @@ RELATIONS = """
 """
 
 
+class Function(NamedTuple):
+    """A function of schema reaper, in the area that is the folder of its file."""
+
+    area: str
+    name: str
+    arguments: str
+    result: str | None
+    comment: str
+    roles: str
+
+
+class Relation(NamedTuple):
+    """A view or a table of schema reaper; of each column the name, the type and the comment."""
+
+    name: str
+    comment: str
+    columns: list[list[str]]
+
+
 def render(conn: psycopg.Connection[Any]) -> str:
     """The whole page."""
-    functions = conn.execute(FUNCTIONS).fetchall()
-    public = [row for row in functions if row[3]]
-    internal = [row for row in functions if not row[3]]
+    functions = _functions(conn)
+    views = [Relation(*row) for row in conn.execute(RELATIONS, ["v"])]
+    tables = [Relation(*row) for row in conn.execute(RELATIONS, ["r"])]
     return "\n".join(
         [
             INTRO,
-            "## Functions\n",
-            *(_function(*row) for row in public),
-            "## Views\n",
-            *(_relation(*row) for row in conn.execute(RELATIONS, ["v"])),
-            "## Tables\n\nOnly `reaper_owner` has rights on them; `settings` may be tuned by `reaper_ops`.\n",
-            *(_relation(*row) for row in conn.execute(RELATIONS, ["r"])),
-            "## Internal functions\n\nCalled by the functions above; nobody else may.\n",
-            *(f"- `{signature}`: {comment}" for signature, _, comment, _ in internal),
+            "## Contents\n",
+            *_contents(functions, views, tables),
             "",
+            *_areas(functions),
+            "## Views\n",
+            *map(_relation, views),
+            "## Tables\n\nOnly `reaper_owner` has rights on them; `settings` may be tuned by `reaper_ops`.\n",
+            *map(_relation, tables),
         ]
     )
 
 
-def _function(signature: str, result: str | None, comment: str, roles: str) -> str:
-    returns = f"Returns `{result}`. " if result and result != "void" else ""
-    return f"### `{signature}`\n\n{comment}\n\n{returns}For: {roles}.\n"
+def _functions(conn: psycopg.Connection[Any]) -> list[Function]:
+    """By area and name."""
+    areas = {path.stem: path.parent.name for path in (installed_source().sql / "functions").glob("*/*.sql")}
+    return sorted(Function(areas[row[0]], *row) for row in conn.execute(FUNCTIONS))
 
 
-def _relation(name: str, comment: str, columns: list[list[str]]) -> str:
-    rows = [f"| `{column}` | {kind} | {text} |" for column, kind, text in columns]
+def _contents(functions: list[Function], views: list[Relation], tables: list[Relation]) -> Iterator[str]:
+    for area, members in groupby(functions, lambda f: f.area):
+        yield f"- [{area}](#functions-{area}): {_links(members)}"
+    yield f"- [Views](#views): {_links(views)}"
+    yield f"- [Tables](#tables): {_links(tables)}"
+
+
+def _links(members: Iterator[Function] | list[Relation]) -> str:
+    return " · ".join(f"[{member.name}](#{member.name})" for member in members)
+
+
+def _areas(functions: list[Function]) -> Iterator[str]:
+    for area, members in groupby(functions, lambda f: f.area):
+        yield f"## Functions: {area}\n"
+        yield from map(_function, members)
+
+
+def _function(function: Function) -> str:
+    call = "call " if function.result is None else ""
+    returns = f" → `{function.result}`" if function.result not in (None, "void") else ""
+    return (
+        f"### {function.name}\n\n`{call}reaper.{function.name}({function.arguments})`{returns}\n\n"
+        f"For: {function.roles}.\n\n{function.comment}\n"
+    )
+
+
+def _relation(relation: Relation) -> str:
+    rows = [f"| `{column}` | {kind} | {text} |" for column, kind, text in relation.columns]
     return "\n".join(
-        [f"### `{name}`\n\n{comment}\n", "| column | type | meaning |", "|---|---|---|", *rows, ""]
+        [
+            f"### {relation.name}\n\n{relation.comment}\n",
+            "| column | type | meaning |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
     )
 
 

@@ -7,21 +7,27 @@ from typing import NamedTuple
 
 from reaper.db.connection import Connection
 
+# The schema of each kind of function: what people call, and what only our own functions call.
+SCHEMAS = {"functions": "reaper", "internal": "reaper_internal"}
+
 
 class Named(NamedTuple):
-    """An object of schema reaper (or a trigger that calls into it) by kind and name."""
+    """An object of our schemas (or a trigger that calls into them) by kind and name."""
 
     kind: str
     name: str
 
     def __str__(self) -> str:
+        if self.kind in SCHEMAS:
+            return f"function {SCHEMAS[self.kind]}.{self.name}"
         return f"{self.kind.removesuffix('s')} {self.name}"
 
 
 _ROUTINES = """
-    select p.oid, format('%%I.%%I(%%s)', 'reaper', p.proname, pg_get_function_identity_arguments(p.oid))
+    select p.oid, format('%%I.%%I(%%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid))
       from pg_catalog.pg_proc p
-     where p.pronamespace = 'reaper'::regnamespace and p.proname = %s
+      join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+     where n.nspname = %s and p.proname = %s
 """
 _DROP_TRIGGER = """
     select format('drop trigger %%I on %%I.%%I', t.tgname, n.nspname, c.relname)
@@ -30,7 +36,7 @@ _DROP_TRIGGER = """
       join pg_catalog.pg_class c on c.oid = t.tgrelid
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
      where t.tgname = %s and not t.tgisinternal and t.tgparentid = 0
-       and p.pronamespace = 'reaper'::regnamespace
+       and p.pronamespace in (to_regnamespace('reaper'), to_regnamespace('reaper_internal'))
 """
 _DROP_VIEW = """
     select format('drop %%s if exists reaper.%%I cascade',
@@ -67,26 +73,20 @@ _DEPENDENTS = """
       left join pg_catalog.pg_proc p on dep.classid = 'pg_proc'::regclass and p.oid = dep.objid
      where o.type not in ('rule', 'type')
 """
-_KIND_OF_TYPE = {
-    "function": "functions",
-    "procedure": "functions",
-    "aggregate": "functions",
-    "trigger": "triggers",
-    "view": "views",
-    "materialized view": "views",
-}
+_ROUTINE_TYPES = ("function", "procedure", "aggregate")
+_VIEW_TYPES = ("view", "materialized view")
 
 
 def routines(connection: Connection, target: Named) -> dict[int, str]:
     """The signatures, by oid, of all routines of that name; empty for other kinds."""
-    if target.kind != "functions":
+    if target.kind not in SCHEMAS:
         return {}
-    return {row[0]: row[1] for row in connection.execute(_ROUTINES, (target.name,))}
+    return dict(connection.execute(_ROUTINES, (SCHEMAS[target.kind], target.name)).fetchall())
 
 
 def drop_statements(connection: Connection, target: Named) -> list[str]:
     """The statements that drop what bears the name now."""
-    if target.kind == "functions":
+    if target.kind in SCHEMAS:
         return [f"drop routine if exists {text} cascade" for text in routines(connection, target).values()]
     query = _DROP_TRIGGER if target.kind == "triggers" else _DROP_VIEW
     return [row[0] for row in connection.execute(query, (target.name,))]
@@ -111,7 +111,10 @@ def dependents(connection: Connection, objects: list[tuple[str, int]], ours: Col
 
 
 def _is_ours(type_: str, schema: str | None, name: str, ours: Collection[Named]) -> bool:
-    kind = _KIND_OF_TYPE.get(type_)
-    if kind is None or (kind != "triggers" and schema != "reaper"):
-        return False
-    return Named(kind, name) in ours
+    if type_ == "trigger":
+        return Named("triggers", name) in ours
+    if type_ in _VIEW_TYPES:
+        return schema == "reaper" and Named("views", name) in ours
+    return type_ in _ROUTINE_TYPES and any(
+        schema == SCHEMAS[kind] and Named(kind, name) in ours for kind in SCHEMAS
+    )

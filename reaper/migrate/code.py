@@ -18,7 +18,7 @@ from reaper.migrate.files import checksum
 from reaper.migrate.ledger import relation_exists
 
 # Triggers last: their lock on the application's table lasts until the end of the transaction.
-KINDS = ("functions", "views", "triggers")
+KINDS = ("functions", "internal", "views", "triggers")
 _PASSES = 3
 # "Cannot change": a return type, a parameter's name, a view's columns, the kind of a routine, a trigger.
 _NOT_REPLACEABLE = (
@@ -157,7 +157,7 @@ class CodeLoader:
             self._connection.execute(file.text)
 
     def _drop(self, target: Named) -> None:
-        if target.kind == "functions":
+        if target.kind in catalogue.SCHEMAS:
             self._drop_routines(catalogue.routines(self._connection, target))
             return
         for statement in catalogue.drop_statements(self._connection, target):

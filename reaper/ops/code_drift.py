@@ -15,24 +15,31 @@ from dataclasses import dataclass
 from reaper.db.connection import Connection, translated
 from reaper.migrate.code import CodeFile
 
-_CREATE = re.compile(r"^create or replace (function|procedure|view) reaper\.", re.MULTILINE)
+_CREATE = re.compile(
+    r"^create or replace (function|procedure|view) (?:reaper|reaper_internal)\.", re.MULTILINE
+)
 _GRANT = re.compile(r"^grant (\w+) on .* to ([\w, ]+);$", re.MULTILINE)
 # Functions have a name twice only where somebody added an overload, which is a difference too.
 _WRITTEN_OUT = """
-    select 'functions', p.proname::text, p.pronamespace = 'reaper'::regnamespace,
+    select case n.nspname when 'reaper_internal' then 'internal' else 'functions' end, p.proname::text,
+           n.oid <> pg_my_temp_schema(),
            regexp_replace(pg_get_functiondef(p.oid), '^(CREATE OR REPLACE \\w+) [^.]+\\.', '\\1 ')
       from pg_catalog.pg_proc p
-     where p.pronamespace in ('reaper'::regnamespace, pg_my_temp_schema())
+      join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('reaper', 'reaper_internal') or n.oid = pg_my_temp_schema()
     union all
-    select 'views', c.relname::text, c.relnamespace = 'reaper'::regnamespace, pg_get_viewdef(c.oid)
+    select 'views', c.relname::text, n.oid <> pg_my_temp_schema(), pg_get_viewdef(c.oid)
       from pg_catalog.pg_class c
-     where c.relnamespace in ('reaper'::regnamespace, pg_my_temp_schema()) and c.relkind = 'v'
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where (n.nspname = 'reaper' or n.oid = pg_my_temp_schema()) and c.relkind = 'v'
 """
 _GRANTED = """
-    select 'functions', p.proname::text, g.grantee::regrole::text
+    select case n.nspname when 'reaper_internal' then 'internal' else 'functions' end, p.proname::text,
+           g.grantee::regrole::text
       from pg_catalog.pg_proc p
+      join pg_catalog.pg_namespace n on n.oid = p.pronamespace
      cross join lateral aclexplode(p.proacl) as g
-     where p.pronamespace = 'reaper'::regnamespace and g.grantee not in (0, p.proowner)
+     where n.nspname in ('reaper', 'reaper_internal') and g.grantee not in (0, p.proowner)
     union all
     select 'views', c.relname::text, g.grantee::regrole::text
       from pg_catalog.pg_class c
@@ -64,7 +71,7 @@ class GrantDifferences:
 
 def compare_code(connection: Connection, files: Iterable[CodeFile]) -> Differences:
     """What differs between the files and the database."""
-    wanted = [file for file in files if file.named.kind in ("functions", "views")]
+    wanted = [file for file in files if file.named.kind != "triggers"]
     with translated(), connection.transaction(force_rollback=True):
         connection.execute("set local check_function_bodies = off")
         # All at once: this is run from afar too, and two hundred round trips would be felt.
@@ -72,7 +79,7 @@ def compare_code(connection: Connection, files: Iterable[CodeFile]) -> Differenc
         ours, loaded = _written_out(connection)
     names = {(file.named.kind, file.named.name) for file in wanted}
     return Differences(
-        changed=_labels(name for name in names & loaded.keys() if loaded[name] != ours[name]),
+        changed=_labels(name for name in names & loaded.keys() if loaded[name] != ours[_temporary(name)]),
         missing=_labels(names - loaded.keys()),
         strange=_labels(loaded.keys() - names - {_LEDGER}),
     )
@@ -100,6 +107,11 @@ def compare_grants(connection: Connection, files: Collection[CodeFile]) -> Grant
 def _as_temporary(text: str) -> str:
     statement = text.split("\ncomment on ", 1)[0]
     return _CREATE.sub(r"create or replace \1 pg_temp.", statement, count=1)
+
+
+def _temporary(name: Name) -> Name:
+    """Where the temporary copy is found: all functions are in one schema, no name is used in both of ours."""
+    return ("functions" if name[0] == "internal" else name[0], name[1])
 
 
 def _written_out(connection: Connection) -> tuple[dict[Name, list[str]], dict[Name, list[str]]]:

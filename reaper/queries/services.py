@@ -55,7 +55,7 @@ class Services(Area):
 
     @commits
     def sync_services(self) -> list[Due]:
-        """What a tick has to see to."""
+        """Bring the services of policies up to date; returns what is due."""
         return self._db.all(Due, "select * from reaper.sync_services()")
 
     @commits

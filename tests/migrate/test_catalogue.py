@@ -8,51 +8,36 @@ import pytest
 Connection = psycopg.Connection[Any]
 
 ROLES = {"worker", "app", "ops", "ro"}
-NOBODY: set[str] = set()
 DOING = {"worker", "ops"}
 READING = {"worker", "ops", "ro"}
 DOORS = {"app", "worker", "ops"}
 
-# Who may call what. A function that is not named here, or a grant too many, fails the test.
+# Who may call what in schema reaper. A function that is not named here, or a grant too many, fails the test.
+# Nobody may call anything in reaper_internal.
 EXECUTE = {
     "abort_put": DOORS,
-    "add_bytes": NOBODY,
     "add_retention_policy": {"ops"},
     "adopt_batch": DOING,
     "await_standby": DOING,
-    "claim_probe": DOING,
+    "backends_in_use": READING,
     "begin_put": DOORS,
     "begin_run": DOING,
-    "block_rows": NOBODY,
-    "move_to_dlq": NOBODY,
-    "check_accounts": NOBODY,
+    "check_cached": READING,
     "check_invariants": READING,
-    "check_objects": NOBODY,
-    "check_queues": NOBODY,
-    "check_rows": NOBODY,
-    "circuit_pause": NOBODY,
     "circuit_states": ROLES,
     "claim_cleanup": DOING,
     "claim_expired": DOING,
     "claim_intents": DOING,
     "claim_invalidations": DOING,
+    "claim_probe": DOING,
     "clock": ROLES,
-    "close_circuit": NOBODY,
     "collect_unreferenced": DOING,
-    "column_limit": NOBODY,
-    "column_problems": NOBODY,
-    "commit_durably": NOBODY,
     "commit_put": DOORS,
-    "account_differences": NOBODY,
     "copies_of": DOORS | READING,
-    "estimate_rows": NOBODY,
     "count_dlq": READING,
     "count_due": READING,
-    "cutoff_expression": NOBODY,
-    "return_intent": DOING,
-    "enqueue_job": DOING,
+    "count_ownerless_rows": DOING,
     "delete_paste": DOORS,
-    "delete_unreferenced": NOBODY,
     "diagnose_own_tables": READING,
     "diagnose_rights": READING,
     "diagnose_settings": READING,
@@ -60,153 +45,75 @@ EXECUTE = {
     "disable_policy": {"ops"},
     "disable_service": {"ops"},
     "disown_batch": DOING,
-    "enqueue_run": DOING,
     "drain": DOING,
-    "drop_intent": NOBODY,
+    "drop_or_return": DOING,
     "drop_references": DOING,
-    "sync_services": DOING,
     "enable_policy": {"ops"},
     "enable_service": {"ops"},
+    "enqueue_job": DOING,
+    "enqueue_late_upload": DOORS,
+    "enqueue_run": DOING,
     "error_cause": READING,
     "expected_objects": READING,
     "extend_paste": DOORS,
-    "failed_objects": NOBODY,
-    "state_of_content": NOBODY,
-    "state_of_paste": NOBODY,
-    "backends_in_use": READING,
-    "queue_counts": READING,
-    "require_known_policy": NOBODY,
     "finish_batch": DOING,
     "finish_cleanup": DOING,
+    "finish_intent": DOING,
     "finish_invalidations": DOING,
     "finish_probe": DOING,
     "finish_run": DOING,
     "fold_accounts": DOING,
-    "finish_deleted": NOBODY,
-    "forget_old_services": DOING,
-    "delete_stale_blocks": NOBODY,
-    "free_names": NOBODY,
-    "fresh_key": NOBODY,
     "get_paste": DOORS | READING,
-    "return_batch": DOING,
     "heartbeat": DOING,
-    "lock_batch": NOBODY,
-    "lock_intent": NOBODY,
-    "lock_policy_table": NOBODY,
-    "lock_backend_with_room": NOBODY,
     "is_silent": READING,
-    "is_transient": NOBODY,
-    "is_whole": NOBODY,
-    "check_cached": READING,
     "known_objects": READING,
-    "lease_cleanup": NOBODY,
-    "return_unknown_batches": DOING,
-    "link_problems": NOBODY,
-    "lock_marked": NOBODY,
     "live_pastes": READING,
-    "release_contents": NOBODY,
-    "lock_contents": NOBODY,
-    "mark_or_block": NOBODY,
-    "dlq_filter_text": NOBODY,
-    "names_in_use": NOBODY,
-    "next_drain": NOBODY,
-    "record_throttle": DOING,
-    "enqueue_invalidation": NOBODY,
-    "enqueue_late_upload": DOORS,
-    "backends_due_for_cleanup": NOBODY,
     "pause": {"ops"},
-    "lock_dlq": NOBODY,
-    "choose_backend": NOBODY,
     "plan_drain": READING,
     "plan_policy": {"ops", "ro"},
     "policy_limit": READING,
     "policy_problems": READING,
-    "postpone_failed": NOBODY,
     "prune_history": DOING,
     "prune_jobs": DOING,
     "purge_aged": DOING,
-    "purge_statement": NOBODY,
-    "enqueue_failed_codes": NOBODY,
-    "tables_reached_by_delete": NOBODY,
+    "queue_counts": READING,
     "recent_speed": READING,
-    "record_audit": NOBODY,
-    "record_copy": NOBODY,
+    "record_backend_failure": {*DOING, "app"},
+    "record_backend_success": {*DOING, "app"},
     "record_job_error": DOING,
-    "record_purge": NOBODY,
-    "add_reference": NOBODY,
-    "raise_code_taken": NOBODY,
-    "require_no_problems": NOBODY,
-    "require_free_key": NOBODY,
+    "record_skipped_run": DOING,
+    "record_throttle": DOING,
     "register_backend": DOING,
     "register_service": DOING,
-    "release_objects": NOBODY,
-    "release_or_block": NOBODY,
-    "release_rows": NOBODY,
     "released_codes": DOING,
     "remove_policy": {"ops"},
     "repair_accounts": DOING,
     "repair_counts": DOING,
-    "record_backend_failure": {*DOING, "app"},
-    "record_backend_success": {*DOING, "app"},
-    "require_age": NOBODY,
-    "lock_backend": NOBODY,
-    "require_bytes": NOBODY,
-    "require_expiry": NOBODY,
-    "require_failures_of_batch": NOBODY,
-    "require_free_code": NOBODY,
-    "require_lease": NOBODY,
-    "require_limit": NOBODY,
-    "require_policy": NOBODY,
-    "require_policy_arguments": NOBODY,
-    "require_put": NOBODY,
-    "require_quota": NOBODY,
-    "require_read_committed": NOBODY,
-    "require_reason": NOBODY,
-    "require_report": NOBODY,
-    "lock_service_row": NOBODY,
-    "require_worker": NOBODY,
     "reschedule": {"ops"},
     "rescue_jobs": DOING,
     "reset_stale_probes": DOING,
     "reset_strays": DOING,
     "reset_stuck": DOING,
-    "finish_intent": DOING,
     "resume": {"ops"},
-    "retention_problems": NOBODY,
     "retention_schedule": READING,
     "retire_worker": DOING,
     "retry_dlq": {"ops"},
-    "retry_pause": NOBODY,
-    "return_rows": NOBODY,
-    "count_ownerless_rows": DOING,
+    "return_batch": DOING,
+    "return_intent": DOING,
     "return_ownerless_rows": DOING,
-    "reusable_names": NOBODY,
-    "right_problems": NOBODY,
+    "return_unknown_batches": DOING,
     "run_now": {"ops"},
     "service_lock_key": DOING,
     "set_backend_state": {"ops"},
     "set_quota": {"ops"},
-    "finish_objects": NOBODY,
-    "finish_put": NOBODY,
-    "record_skipped_run": DOING,
-    "history_of_content": NOBODY,
-    "history_of_paste": NOBODY,
     "standby_has": READING,
     "standbys": READING,
     "stuck_reason": READING,
-    "sync_policy_services": NOBODY,
-    "table_problems": NOBODY,
-    "table_tree": NOBODY,
-    "delete_object_locations": NOBODY,
+    "sync_services": DOING,
     "throttle": READING,
-    "trigger_problems": NOBODY,
-    "drop_or_return": DOING,
-    "unindexed_tables": NOBODY,
-    "fallback_created_at": NOBODY,
-    "unreferenced_among": NOBODY,
     "unreferenced_content": READING,
-    "why": READING,
     "waits_for_standby": READING,
+    "why": READING,
     "write_off_dlq": {"ops"},
 }
 
@@ -238,13 +145,17 @@ UPDATE = {("settings", name): {"ops"} for name in TUNED_BY_OPS}
 UNDOCUMENTED = {
     "functions": """
         select p.oid::regprocedure::text from pg_proc p
-         where p.pronamespace = 'reaper'::regnamespace and obj_description(p.oid, 'pg_proc') is null""",
+         where p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)
+           and obj_description(p.oid, 'pg_proc') is null""",
     "tables, views and sequences": """
         select c.relname from pg_class c
          where c.relnamespace = 'reaper'::regnamespace and c.relkind in ('r', 'v', 'm', 'p', 'S')
            and not (c.relkind = 'S' and exists (select from pg_depend d
                                                  where d.objid = c.oid and d.deptype = 'i'))
            and obj_description(c.oid, 'pg_class') is null""",
+    "schemas": """
+        select n.nspname from pg_namespace n
+         where n.nspname ~ '^reaper' and obj_description(n.oid, 'pg_namespace') is null""",
     "columns": r"""
         select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
          where c.relnamespace = 'reaper'::regnamespace and c.relkind in ('r', 'v', 'm', 'p')
@@ -252,17 +163,19 @@ UNDOCUMENTED = {
            and col_description(c.oid, a.attnum) is null""",
     "triggers": """
         select t.tgname from pg_trigger t join pg_proc p on p.oid = t.tgfoid
-         where not t.tgisinternal and p.pronamespace = 'reaper'::regnamespace
+         where not t.tgisinternal
+           and p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)
            and obj_description(t.oid, 'pg_trigger') is null""",
 }
 OWNED_BY_OTHERS = """
 select p.oid::regprocedure::text from pg_proc p
- where p.pronamespace = 'reaper'::regnamespace and p.proowner <> 'reaper_owner'::regrole
+ where p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)
+   and p.proowner <> 'reaper_owner'::regrole
 union all
 select c.oid::regclass::text from pg_class c
  where c.relnamespace = 'reaper'::regnamespace and c.relowner <> 'reaper_owner'::regrole
 union all
-select n.nspname from pg_namespace n where n.nspname = 'reaper' and n.nspowner <> 'reaper_owner'::regrole
+select n.nspname from pg_namespace n where n.nspname ~ '^reaper' and n.nspowner <> 'reaper_owner'::regrole
 """
 # Rights of everybody but the owner, by column where they are given so.
 RIGHTS = """
@@ -275,7 +188,7 @@ with given as (
      where c.relnamespace = 'reaper'::regnamespace and a.attacl is not null
     union all
     select p.proname, null, coalesce(p.proacl, acldefault('f', p.proowner)), p.proowner
-      from pg_proc p where p.pronamespace = 'reaper'::regnamespace
+      from pg_proc p where p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)
 )
 select g.object, g.part, x.privilege_type,
        case x.grantee when 0 then 'PUBLIC' else x.grantee::regrole::text end
@@ -332,6 +245,12 @@ def test_nothing_is_granted_to_everybody(db):
     assert {right for right in rights(db) if right[-1] == "PUBLIC"} == set()
 
 
+def test_every_function_that_is_shown_may_be_called_by_somebody(db):
+    callable_by = {right[0] for right in rights(db) if right[2] == "EXECUTE"}
+    shown = column(db, "select proname from pg_proc where pronamespace = 'reaper'::regnamespace")
+    assert set(shown) - callable_by == set()
+
+
 def test_every_function_decides_its_own_search_path_and_runs_as_its_owner(db):
     rows = db.execute(
         "select proname, prosecdef, proconfig from pg_proc"
@@ -352,7 +271,8 @@ def test_every_function_decides_its_own_search_path_and_runs_as_its_owner(db):
 def test_no_function_can_be_redirected_through_the_schema_of_the_application(db):
     rows = db.execute(
         "select p.proname, c from pg_proc p cross join unnest(p.proconfig) as c"
-        " where p.pronamespace = 'reaper'::regnamespace and c like 'search_path=%'"
+        " where p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)"
+        "   and c like 'search_path=%'"
     ).fetchall()
     reach: dict[str, set[str]] = {}
     for name, path in rows:

@@ -18,7 +18,7 @@ def balance(db: Connection, name: str = "east") -> tuple[int, int, int]:
 
 
 def add(db: Connection, used: int = 0, orphan: int = 0, reserved: int = 0, name: str = "east") -> None:
-    db.execute("select reaper.add_bytes(%s, %s, %s, %s)", [name, used, orphan, reserved])
+    db.execute("select reaper_internal.add_bytes(%s, %s, %s, %s)", [name, used, orphan, reserved])
 
 
 def rows(db: Connection) -> int:

@@ -357,7 +357,7 @@ def test_every_door_serves_the_application_and_nobody_needs_more(writers):
     with refused("42501"):
         app.connection.execute("select from reaper.put_intents")
     with refused("42501"):
-        app.call("choose_backend", 1)
+        app.connection.execute("select reaper_internal.choose_backend(1)")
 
 
 def test_doors_need_no_state_of_a_session(writers):

@@ -26,7 +26,7 @@ def test_the_kind_of_an_error_is_the_code_in_front_of_it(db, error, cause):
 def verdicts(db, *failures) -> list[tuple[str, bool, bool]]:
     report = json.dumps([{"object_key": "k", "error": "e", **failure} for failure in failures])
     return db.execute(
-        "select object_key, permanent, outage from reaper.failed_objects(%s)", [report]
+        "select object_key, permanent, outage from reaper_internal.failed_objects(%s)", [report]
     ).fetchall()
 
 

@@ -52,7 +52,7 @@ def copied(shop: Shop, content: str) -> None:
         "insert into reaper.object_locations values (%s, %s, %s, %s, now())",
         *(content, there, f"copy/{key}", len(data)),
     )
-    shop.sql("select reaper.add_bytes(%s, p_used => %s)", there, len(data))
+    shop.sql("select reaper_internal.add_bytes(%s, p_used => %s)", there, len(data))
 
 
 def bucket_of(shop: Shop, backend: str) -> str:

@@ -8,7 +8,7 @@ as $$
 declare
     v_folded integer;
 begin
-    perform reaper.require_limit(p_limit);
+    perform reaper_internal.require_limit(p_limit);
     with picked as materialized (
         select d.delta_id, d.backend
           from reaper.byte_deltas d

@@ -6,7 +6,7 @@ create or replace function reaper.register_backend(p_name text, p_quota bigint d
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    perform reaper.require_quota(p_quota);
+    perform reaper_internal.require_quota(p_quota);
     if p_name is null or p_name !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$' then
         raise exception sqlstate 'RP005' using
             message = format('%s cannot be the name of a backend', coalesce(quote_literal(p_name), 'null')),

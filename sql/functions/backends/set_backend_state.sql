@@ -5,16 +5,16 @@ create or replace function reaper.set_backend_state(p_name text, p_state text, p
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_before reaper.backend_list := reaper.lock_backend(p_name);
+    v_before reaper.backend_list := reaper_internal.lock_backend(p_name);
 begin
-    perform reaper.require_reason(p_reason);
+    perform reaper_internal.require_reason(p_reason);
     if p_state is null or p_state not in ('active', 'readonly') then
         raise exception sqlstate 'RP005' using
             message = format('a backend cannot be %s', coalesce(quote_literal(p_state), 'null')),
             hint    = 'active: new objects go there. readonly: what lies there is read and deleted, nothing new comes.';
     end if;
     update reaper.backend_list b set state = p_state where b.name = p_name;
-    perform reaper.record_audit('set_backend_state', p_name, p_reason, format('from %s to %s', v_before.state, p_state));
+    perform reaper_internal.record_audit('set_backend_state', p_name, p_reason, format('from %s to %s', v_before.state, p_state));
 end;
 $$;
 comment on function reaper.set_backend_state(text, text, text) is

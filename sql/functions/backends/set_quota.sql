@@ -5,12 +5,12 @@ create or replace function reaper.set_quota(p_name text, p_quota bigint, p_reaso
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_before reaper.backend_list := reaper.lock_backend(p_name);
+    v_before reaper.backend_list := reaper_internal.lock_backend(p_name);
 begin
-    perform reaper.require_quota(p_quota);
-    perform reaper.require_reason(p_reason);
+    perform reaper_internal.require_quota(p_quota);
+    perform reaper_internal.require_reason(p_reason);
     update reaper.backend_list b set quota = p_quota where b.name = p_name;
-    perform reaper.record_audit('set_quota', p_name, p_reason,
+    perform reaper_internal.record_audit('set_quota', p_name, p_reason,
                                 format('from %s to %s', coalesce(v_before.quota::text, 'no quota'), coalesce(p_quota::text, 'no quota')));
 end;
 $$;

@@ -6,13 +6,13 @@ create or replace function reaper.check_invariants()
     language sql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    select * from reaper.check_rows()
+    select * from reaper_internal.check_rows()
     union all
-    select * from reaper.check_objects()
+    select * from reaper_internal.check_objects()
     union all
-    select * from reaper.check_queues()
+    select * from reaper_internal.check_queues()
     union all
-    select * from reaper.check_accounts();
+    select * from reaper_internal.check_accounts();
 $$;
 comment on function reaper.check_invariants() is
     'What is not as it must be: which invariant, on what, and how. Empty when all is well; read-only, one snapshot.';

@@ -13,12 +13,16 @@ as $$
         select p.oid::regprocedure::text, false, p.proowner, g.*
           from pg_proc p
          cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as g
-         where p.pronamespace = 'reaper'::regnamespace
+         where p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)
         union all
-        select 'schema reaper', false, n.nspowner, g.*
+        select 'schema ' || n.nspname, false, n.nspowner, g.*
           from pg_namespace n
-         cross join lateral aclexplode(n.nspacl) as g
-         where n.nspname = 'reaper'
+         cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as g
+         where n.nspname in ('reaper', 'reaper_internal')
+    ), internal_rights as (
+        select r.object, r.grantee, r.privilege_type
+          from rights r
+         where r.object ~ '^(schema )?reaper_internal(\.|$)' and r.grantee not in (0, r.owner)
     ), data_rights as (
         select r.object, r.grantee, r.privilege_type
           from rights r
@@ -41,7 +45,7 @@ as $$
          where not has_table_privilege('reaper_owner', t.name, p.privilege)
     )
     select 'nothing for everybody', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('PUBLIC has ' || string_agg(r.privilege_type || ' on ' || r.object, ', '), 'PUBLIC has no right in schema reaper'),
+           coalesce('PUBLIC has ' || string_agg(r.privilege_type || ' on ' || r.object, ', '), 'PUBLIC has no right in our schemas'),
            'Run: revoke all on … from public'
       from rights r
      where r.grantee = 0
@@ -52,6 +56,12 @@ as $$
            'Run: revoke all on … from …; the functions are the way.'
       from data_rights d
     union all
+    -- What is in there relies on what its callers have checked.
+    select 'internal functions are closed', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce(string_agg(format('%s has %s on %s', i.grantee::regrole, i.privilege_type, i.object), ', '), 'nobody but the owner can use reaper_internal'),
+           'Run: revoke all on … from …; call the functions of schema reaper.'
+      from internal_rights i
+    union all
     select 'the owner', case when o.rolsuper or o.rolcanlogin then 'fail' else 'ok' end,
            case when o.rolsuper then 'reaper_owner is a superuser: so is every definer function'
                 when o.rolcanlogin then 'reaper_owner can log in' else 'neither a superuser nor a login' end,
@@ -60,7 +70,7 @@ as $$
      where o.rolname = 'reaper_owner'
     union all
     select 'ownership', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('not reaper_owner''s: ' || string_agg(f.object, ', '), 'everything in schema reaper is reaper_owner''s'),
+           coalesce('not reaper_owner''s: ' || string_agg(f.object, ', '), 'everything in our schemas is reaper_owner''s'),
            'A definer function has the rights of its owner. Run: alter … owner to reaper_owner'
       from foreign_owned f
     union all
@@ -70,6 +80,6 @@ as $$
       from needed n;
 $$;
 comment on function reaper.diagnose_rights() is
-    'Checks that PUBLIC has nothing, that tables are closed, and that the owner is a plain role with the rights it needs: ok, warn or fail, with what to do.';
+    'Checks that PUBLIC has nothing, that tables and internal functions are closed, and that the owner is a plain role with the rights it needs: ok, warn or fail, with what to do.';
 revoke all on function reaper.diagnose_rights() from public;
 grant execute on function reaper.diagnose_rights() to reaper_worker, reaper_ops, reaper_ro;

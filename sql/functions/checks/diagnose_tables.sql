@@ -70,7 +70,7 @@ as $$
            'A new paste could lose its bytes. Run: alter table public.content enable trigger reaper_retired_key, or reaper migrate'
       from pg_trigger t
      where t.tgrelid = 'public.content'::regclass and t.tgname = 'reaper_retired_key' and t.tgenabled in ('O', 'A')
-       and t.tgfoid = 'reaper.require_free_key()'::regprocedure
+       and t.tgfoid = 'reaper_internal.require_free_key()'::regprocedure
        and t.tgtype = 21  -- for each row, after insert or update
     union all
     -- A batch knows its rows by their place, and a place means one row only where there is one table.

@@ -22,7 +22,7 @@ declare
     v_left   integer := p_limit;
     v_rows   integer;
 begin
-    perform reaper.require_limit(p_limit);
+    perform reaper_internal.require_limit(p_limit);
 
     loop
         v_until := least(

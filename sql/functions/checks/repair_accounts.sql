@@ -7,11 +7,11 @@ create or replace function reaper.repair_accounts()
 as $$
 #variable_conflict use_column
 begin
-    perform reaper.require_read_committed();
+    perform reaper_internal.require_read_committed();
     perform pg_advisory_xact_lock(1919246704, 0);  -- our class of advisory locks; services begin at 1
     return query
         with wrong as materialized (
-            select c.backend, c.kind, c.booked, c.found from reaper.account_differences() as c
+            select c.backend, c.kind, c.booked, c.found from reaper_internal.account_differences() as c
         ), added as (
             insert into reaper.byte_deltas (backend, used_bytes, orphan_bytes, reserved_bytes)
             select w.backend,

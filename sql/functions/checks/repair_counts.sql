@@ -12,8 +12,8 @@ declare
     v_now     timestamptz := reaper.clock();
     v_hashes  text[];
 begin
-    perform reaper.require_read_committed();
-    perform reaper.require_limit(p_limit);
+    perform reaper_internal.require_read_committed();
+    perform reaper_internal.require_limit(p_limit);
 
     v_hashes := array(select c.content_hash
                         from public.content c

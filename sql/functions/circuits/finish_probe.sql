@@ -14,12 +14,12 @@ begin
         return false;
     end if;
     if p_error is null then
-        perform reaper.close_circuit(p_backend, v_now);
+        perform reaper_internal.close_circuit(p_backend, v_now);
     else
         update reaper.circuits c
            set state = 'open', trips = c.trips + 1, probe = null, probe_started_at = null, changed_at = v_now,
                last_error = left(p_error, 1000),
-               retry_at = v_now + reaper.circuit_pause(c.trips)
+               retry_at = v_now + reaper_internal.circuit_pause(c.trips)
          where c.backend = p_backend;
     end if;
     return true;

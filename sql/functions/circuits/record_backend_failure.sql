@@ -20,7 +20,7 @@ begin
        set state      = 'open',
            trips      = c.trips + 1,
            changed_at = v_now,
-           retry_at   = v_now + reaper.circuit_pause(c.trips)
+           retry_at   = v_now + reaper_internal.circuit_pause(c.trips)
       from reaper.settings s
      where c.backend = p_backend and c.state = 'closed' and c.failures >= s.circuit_failures;
     select c.state into v_state from reaper.circuits c where c.backend = p_backend;

@@ -15,7 +15,7 @@ begin
         return false;
     end if;
     select c.state into v_before from reaper.circuits c where c.backend = p_backend for no key update;
-    perform reaper.close_circuit(p_backend, v_now);
+    perform reaper_internal.close_circuit(p_backend, v_now);
     return v_before <> 'closed';
 end;
 $$;

@@ -23,18 +23,18 @@ declare
     v_backend  text;
     v_leased   integer;
 begin
-    perform reaper.require_limit(p_limit);
+    perform reaper_internal.require_limit(p_limit);
     -- Deletions follow this commit. What queued the objects may not be on disk yet, and a crash would bring back an intent
     -- whose bytes are gone; a durable commit takes all earlier ones with it.
-    perform reaper.commit_durably();
-    v_busy := reaper.backends_due_for_cleanup(p_backend, v_due);
+    perform reaper_internal.commit_durably();
+    v_busy := reaper_internal.backends_due_for_cleanup(p_backend, v_due);
     -- First to each its share, then to whoever has more.
     foreach v_share in array array[ceil(p_limit::numeric / greatest(cardinality(v_busy), 1)), p_limit] loop
         foreach v_backend in array v_busy loop
             continue when v_left = 0;
             return query
                 select q.lease, q.content_hash, q.backend, q.object_key, q.size_bytes
-                  from reaper.lease_cleanup(v_backend, least(v_share, v_left), v_due, v_lease, v_now + interval '5 minutes') as q;
+                  from reaper_internal.lease_cleanup(v_backend, least(v_share, v_left), v_due, v_lease, v_now + interval '5 minutes') as q;
             get diagnostics v_leased = row_count;
             v_left := v_left - v_leased;
         end loop;

@@ -9,7 +9,7 @@ declare
     v_now    timestamptz := reaper.clock();
     v_lease  uuid        := gen_random_uuid();
 begin
-    perform reaper.require_limit(p_limit);
+    perform reaper_internal.require_limit(p_limit);
     return query
         with due as materialized (
             select i.short_code

@@ -12,7 +12,7 @@ declare
     v_until  timestamptz;
     v_gone   integer;
 begin
-    perform reaper.require_report(p_failed);
+    perform reaper_internal.require_report(p_failed);
     select array_agg(h.name), min(h.next_attempt)
       into v_held, v_until
       from (select q.backend || '/' || q.object_key as name, q.next_attempt
@@ -21,16 +21,16 @@ begin
              -- In order: who comes late locks rows that are leased anew before it sees that they are no longer its own.
              order by q.queue_id
                for update) as h;
-    perform reaper.require_lease(
-        v_held, array(select f.backend || '/' || f.object_key from reaper.failed_objects(p_failed) as f), p_lease, v_until <= v_now);
+    perform reaper_internal.require_lease(
+        v_held, array(select f.backend || '/' || f.object_key from reaper_internal.failed_objects(p_failed) as f), p_lease, v_until <= v_now);
     if p_failed is null then
         update reaper.cleanup_queue q set lease = null, next_attempt = v_now where q.lease = p_lease;
         return 0;
     end if;
 
-    v_gone := reaper.finish_deleted(p_lease, p_failed, v_now);
-    perform reaper.move_to_dlq(p_lease, p_failed, v_now);
-    perform reaper.postpone_failed(p_lease, p_failed, v_now);
+    v_gone := reaper_internal.finish_deleted(p_lease, p_failed, v_now);
+    perform reaper_internal.move_to_dlq(p_lease, p_failed, v_now);
+    perform reaper_internal.postpone_failed(p_lease, p_failed, v_now);
     return v_gone;
 end;
 $$;

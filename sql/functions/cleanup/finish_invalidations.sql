@@ -8,8 +8,8 @@ declare
     v_now   timestamptz := reaper.clock();
     v_gone  integer;
 begin
-    perform reaper.require_report(p_failed);
-    perform reaper.require_lease(
+    perform reaper_internal.require_report(p_failed);
+    perform reaper_internal.require_lease(
         -- In order: who comes late locks codes that are leased anew before it sees that they are no longer its own.
         array(select i.short_code from reaper.invalidations i where i.lease = p_lease order by i.short_code for update),
         -- A code that is owed again since was taken out of the lease: whoever tries it next settles it.
@@ -26,7 +26,7 @@ begin
        set lease        = null,
            attempts     = i.attempts + 1,
            last_error   = left(f.failure ->> 'error', 1000),
-           next_attempt = v_now + least(reaper.retry_pause(i.attempts + 1), interval '10 minutes')
+           next_attempt = v_now + least(reaper_internal.retry_pause(i.attempts + 1), interval '10 minutes')
       from jsonb_array_elements(p_failed) as f (failure)
      where i.lease = p_lease and i.short_code = f.failure ->> 'short_code';
 

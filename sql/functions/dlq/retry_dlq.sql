@@ -14,7 +14,7 @@ create or replace function reaper.retry_dlq(
 as $$
 declare
     v_now     timestamptz := reaper.clock();
-    v_picked  bigint[]    := reaper.lock_dlq(p_backend, p_cause, p_ids, p_buried_before, true, p_limit);
+    v_picked  bigint[]    := reaper_internal.lock_dlq(p_backend, p_cause, p_ids, p_buried_before, true, p_limit);
     v_moved   integer;
 begin
     with moved as (
@@ -31,7 +31,7 @@ begin
       from moved m;
     get diagnostics v_moved = row_count;
     if v_moved > 0 then
-        perform reaper.record_audit('retry_dlq', reaper.dlq_filter_text(p_backend, p_cause, p_ids), p_reason,
+        perform reaper_internal.record_audit('retry_dlq', reaper_internal.dlq_filter_text(p_backend, p_cause, p_ids), p_reason,
                                     v_moved || case v_moved when 1 then ' object' else ' objects' end);
     end if;
     return v_moved;

@@ -20,8 +20,8 @@ declare
     v_picked  bigint[];
     v_keys    text[];
 begin
-    perform reaper.require_reason(p_reason);
-    v_picked := reaper.lock_dlq(p_backend, p_cause, p_ids, p_buried_before, p_free_names, p_limit);
+    perform reaper_internal.require_reason(p_reason);
+    v_picked := reaper_internal.lock_dlq(p_backend, p_cause, p_ids, p_buried_before, p_free_names, p_limit);
     with written_off as (
         delete from reaper.cleanup_dlq d
          where d.queue_id = any (v_picked)
@@ -37,7 +37,7 @@ begin
          order by w.queue_id
     )
     select coalesce(array_agg(w.object_key), '{}') into v_keys from written_off w;
-    perform reaper.free_names(v_keys);
+    perform reaper_internal.free_names(v_keys);
     return cardinality(v_keys);
 end;
 $$;

@@ -16,7 +16,7 @@ begin
     if not found then
         return false;
     end if;
-    perform reaper.drop_intent(v_intent, coalesce(p_uploaded, true), v_now);
+    perform reaper_internal.drop_intent(v_intent, coalesce(p_uploaded, true), v_now);
     return true;
 end;
 $$;

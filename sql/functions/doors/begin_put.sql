@@ -21,24 +21,24 @@ declare
     v_known    boolean;
     v_place    text;
 begin
-    perform reaper.require_read_committed();
-    perform reaper.require_put(p_short_code, p_content_hash, p_size_bytes);
-    perform reaper.require_expiry(p_expires_at, v_now);
-    perform reaper.require_free_code(p_short_code);
+    perform reaper_internal.require_read_committed();
+    perform reaper_internal.require_put(p_short_code, p_content_hash, p_size_bytes);
+    perform reaper_internal.require_expiry(p_expires_at, v_now);
+    perform reaper_internal.require_free_code(p_short_code);
     -- An upload follows this commit: the intent must be on disk before, or a crash would leave bytes that nobody knows of.
     if current_setting('synchronous_commit') in ('off', 'local') then
         perform set_config('synchronous_commit', 'on', true);
     end if;
 
     v_known := exists (select from public.content c where c.content_hash = p_content_hash);
-    v_place := reaper.choose_backend(p_size_bytes);
+    v_place := reaper_internal.choose_backend(p_size_bytes);
     if v_place is null and not v_known then
         raise exception sqlstate 'RP008' using
             message = format('no backend has room for %s bytes', p_size_bytes),
             hint    = 'See reaper.backends: raise a quota, add a backend, or let the drain and the cleanup free bytes.';
     end if;
     if v_place is not null then
-        perform reaper.add_bytes(v_place, p_reserved => p_size_bytes);
+        perform reaper_internal.add_bytes(v_place, p_reserved => p_size_bytes);
     end if;
 
     return query
@@ -47,7 +47,7 @@ begin
             begun_at, next_attempt)
         select gen_random_uuid(), p_short_code, p_content_hash, p_size_bytes, p_expires_at,
                coalesce(v_place, (select b.name from reaper.backend_list b order by b.state, b.name limit 1)),
-               reaper.fresh_key(p_content_hash), not v_known, v_place is not null,
+               reaper_internal.fresh_key(p_content_hash), not v_known, v_place is not null,
                v_now, v_now + s.intent_min_age
           from reaper.settings s
         returning i.intent_id, i.backend, i.object_key, i.upload_required;

@@ -15,7 +15,7 @@ declare
     v_intent  reaper.put_intents;
     v_stored  boolean;
 begin
-    perform reaper.require_read_committed();
+    perform reaper_internal.require_read_committed();
     if p_uploaded is null then
         raise exception sqlstate 'RP005' using
             message = 'p_uploaded must be true or false',
@@ -28,7 +28,7 @@ begin
             hint    = 'Begin again. If the answer of an earlier commit was lost, ask get_paste first: it may have succeeded.';
     end if;
 
-    v_stored := reaper.finish_put(v_intent, p_uploaded, v_now);
+    v_stored := reaper_internal.finish_put(v_intent, p_uploaded, v_now);
     return query
         select c.backend, c.object_key, v_stored from reaper.copies_of(v_intent.content_hash) as c limit 1;
 end;

@@ -19,7 +19,7 @@ begin
     if not found then
         return false;
     end if;
-    perform reaper.enqueue_invalidation(p_short_code, v_now);
+    perform reaper_internal.enqueue_invalidation(p_short_code, v_now);
     return true;
 end;
 $$;

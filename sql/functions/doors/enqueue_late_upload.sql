@@ -16,7 +16,7 @@ declare
     v_now     timestamptz := reaper.clock();
     v_queued  boolean;
 begin
-    perform reaper.require_read_committed();
+    perform reaper_internal.require_read_committed();
     if p_object_key is null
        or p_object_key is distinct from left(p_content_hash, 2) || '/' || p_content_hash || '/' || right(p_object_key, 32)
        or right(p_object_key, 32) !~ '^[0-9a-f]{32}$'
@@ -37,7 +37,7 @@ begin
         on conflict (backend, object_key) do nothing;
     v_queued := found;
     if v_queued then
-        perform reaper.add_bytes(p_backend, p_orphan => coalesce(p_size_bytes, 0));
+        perform reaper_internal.add_bytes(p_backend, p_orphan => coalesce(p_size_bytes, 0));
     end if;
     return v_queued;
 end;

@@ -13,7 +13,7 @@ declare
     v_now     timestamptz := reaper.clock();
     v_before  timestamptz;
 begin
-    perform reaper.require_expiry(p_expires_at, v_now);
+    perform reaper_internal.require_expiry(p_expires_at, v_now);
     select coalesce(p.expires_at, 'infinity') into v_before
       from public.pastes p
      where p.short_code = p_short_code
@@ -25,7 +25,7 @@ begin
        set expires_at = p_expires_at, deletion_status = 'NOT_EXPIRED', deletion_initiated_at = null
      where p.short_code = p_short_code;
     if p_expires_at < v_before then
-        perform reaper.enqueue_invalidation(p_short_code, v_now);
+        perform reaper_internal.enqueue_invalidation(p_short_code, v_now);
     end if;
     return true;
 end;

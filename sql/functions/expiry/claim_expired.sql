@@ -24,10 +24,10 @@ declare
     v_marked   record;
     v_last     timestamptz;
 begin
-    perform reaper.require_limit(p_limit);
-    perform reaper.require_worker(p_worker);
+    perform reaper_internal.require_limit(p_limit);
+    perform reaper_internal.require_worker(p_worker);
     -- The drop would be refused, and the rows would stay marked until the watchdog comes.
-    perform reaper.require_read_committed();
+    perform reaper_internal.require_read_committed();
 
     loop
         v_blocked := array(select b.short_code from reaper.blocked b where b.next_attempt > v_now);
@@ -46,7 +46,7 @@ begin
         if v_codes is null then
             return;
         end if;
-        v_marked := reaper.mark_or_block(v_codes, v_places, v_now);
+        v_marked := reaper_internal.mark_or_block(v_codes, v_places, v_now);
         exit when v_marked.codes <> '{}';
     end loop;
 

@@ -27,6 +27,6 @@ begin
 end;
 $$;
 comment on function reaper.drop_or_return(uuid) is
-    'Internal to drain: releases a claimed batch and leaves it ownerless; after three lock failures gives its rows back. Returns how many rows are gone, null when it was not released.';
+    'For drain(): releases a claimed batch and leaves it ownerless; after three lock failures gives its rows back. Returns how many rows are gone, null when it was not released.';
 revoke all on function reaper.drop_or_return(uuid) from public;
 grant execute on function reaper.drop_or_return(uuid) to reaper_worker, reaper_ops;

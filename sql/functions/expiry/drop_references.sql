@@ -14,27 +14,27 @@ declare
     v_released  record;
     v_objects   record;
 begin
-    perform reaper.require_read_committed();
-    v_batch := reaper.lock_batch(p_batch_id, '{CLAIMED,RELEASED}');
+    perform reaper_internal.require_read_committed();
+    v_batch := reaper_internal.lock_batch(p_batch_id, '{CLAIMED,RELEASED}');
 
     if v_batch.state = 'CLAIMED' then
-        perform reaper.commit_durably();
+        perform reaper_internal.commit_durably();
         begin
             -- A few pastes are left to whoever holds their content, so that drops side by side do not wait for each other.
             select * into v_released
-              from reaper.release_or_block(v_batch.short_codes, v_batch.places, v_now, cardinality(v_batch.short_codes) / 10);
+              from reaper_internal.release_or_block(v_batch.short_codes, v_batch.places, v_now, cardinality(v_batch.short_codes) / 10);
         exception when lock_not_available then
             begin
                 -- So many that to come back for them would cost more than to wait.
-                select * into v_released from reaper.release_or_block(v_batch.short_codes, v_batch.places, v_now, null);
+                select * into v_released from reaper_internal.release_or_block(v_batch.short_codes, v_batch.places, v_now, null);
             exception when lock_not_available then
                 -- Somebody holds a content row for long: everything else goes, and the pastes of that one are given back.
                 select * into v_released
-                  from reaper.release_or_block(v_batch.short_codes, v_batch.places, v_now, cardinality(v_batch.short_codes));
+                  from reaper_internal.release_or_block(v_batch.short_codes, v_batch.places, v_now, cardinality(v_batch.short_codes));
             end;
         end;
         select * into v_objects
-          from reaper.release_objects(v_released.object_hashes, v_released.object_keys, v_released.object_sizes, v_now);
+          from reaper_internal.release_objects(v_released.object_hashes, v_released.object_keys, v_released.object_sizes, v_now);
 
         update reaper.batches b
            set state           = 'RELEASED',

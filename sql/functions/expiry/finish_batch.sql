@@ -17,13 +17,13 @@ declare
     v_codes    integer;
     v_keep     boolean := (select s.keep_codes > interval '0' from reaper.settings s);
 begin
-    v_batch := reaper.lock_batch(p_batch_id, '{RELEASED}');
-    perform reaper.require_failures_of_batch(v_batch, p_failed);
+    v_batch := reaper_internal.lock_batch(p_batch_id, '{RELEASED}');
+    perform reaper_internal.require_failures_of_batch(v_batch, p_failed);
 
-    select * into v_objects from reaper.finish_objects(v_batch, p_failed, v_now);
-    v_codes := reaper.enqueue_failed_codes(v_batch, p_failed, v_now);
+    select * into v_objects from reaper_internal.finish_objects(v_batch, p_failed, v_now);
+    v_codes := reaper_internal.enqueue_failed_codes(v_batch, p_failed, v_now);
 
-    perform reaper.free_names(v_batch.object_keys);
+    perform reaper_internal.free_names(v_batch.object_keys);
     delete from reaper.batches b where b.batch_id = p_batch_id;
 
     return query

@@ -5,7 +5,7 @@ create or replace function reaper.released_codes(p_batch_id uuid)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_batch reaper.batches := reaper.lock_batch(p_batch_id, '{RELEASED}');
+    v_batch reaper.batches := reaper_internal.lock_batch(p_batch_id, '{RELEASED}');
 begin
     return v_batch.short_codes;
 end;

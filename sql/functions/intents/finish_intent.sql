@@ -20,27 +20,27 @@ declare
     v_now     timestamptz := reaper.clock();
     v_intent  reaper.put_intents;
 begin
-    perform reaper.require_read_committed();
-    v_intent := reaper.lock_intent(p_intent_id, p_lease);
+    perform reaper_internal.require_read_committed();
+    v_intent := reaper_internal.lock_intent(p_intent_id, p_lease);
     if v_intent.intent_id is null then
         return 'gone';
     end if;
     if p_found
-       and reaper.is_whole(v_intent, p_size, p_hash)
+       and reaper_internal.is_whole(v_intent, p_size, p_hash)
        and coalesce(v_intent.expires_at > v_now, true)
        and (select s.pending_action from reaper.settings s) = 'commit' then
         begin
-            perform reaper.finish_put(v_intent, true, v_now);
+            perform reaper_internal.finish_put(v_intent, true, v_now);
             return 'committed';
         exception when others then
             -- The code is taken, no room was reserved, or a constraint of the application's says no: the writer would not have
             -- succeeded either. What passes, or a right that we lack, is no reason to drop anything.
-            if reaper.is_transient(sqlstate) or sqlstate = '42501' then
+            if reaper_internal.is_transient(sqlstate) or sqlstate = '42501' then
                 raise;
             end if;
         end;
     end if;
-    perform reaper.drop_intent(v_intent, true, v_now);
+    perform reaper_internal.drop_intent(v_intent, true, v_now);
     return 'dropped';
 end;
 $$;

@@ -11,13 +11,13 @@ create or replace function reaper.return_intent(p_intent_id uuid, p_lease uuid, 
 as $$
 declare
     v_now     timestamptz := reaper.clock();
-    v_intent  reaper.put_intents := reaper.lock_intent(p_intent_id, p_lease);
+    v_intent  reaper.put_intents := reaper_internal.lock_intent(p_intent_id, p_lease);
 begin
     update reaper.put_intents i
        set attempts     = i.attempts + 1,
            last_error   = left(p_error, 1000),
            lease        = null,
-           next_attempt = v_now + least(reaper.retry_pause(i.attempts + 1), interval '10 minutes')
+           next_attempt = v_now + least(reaper_internal.retry_pause(i.attempts + 1), interval '10 minutes')
      where i.intent_id = v_intent.intent_id;
     return found;
 end;

@@ -17,11 +17,11 @@ declare
     v_problems text[];
     v_fixes    text[];
 begin
-    perform reaper.require_read_committed();
-    perform reaper.require_policy_arguments(p_name, p_max_age, p_batch_limit, p_schedule, p_allow_cascade);
+    perform reaper_internal.require_read_committed();
+    perform reaper_internal.require_policy_arguments(p_name, p_max_age, p_batch_limit, p_schedule, p_allow_cascade);
     select array_agg(r.problem), array_agg(r.fix) into v_problems, v_fixes
-      from reaper.retention_problems(p_table, p_column, p_allow_cascade, session_user) as r;
-    perform reaper.require_no_problems(p_name, v_problems, v_fixes);
+      from reaper_internal.retention_problems(p_table, p_column, p_allow_cascade, session_user) as r;
+    perform reaper_internal.require_no_problems(p_name, v_problems, v_fixes);
 
     insert into reaper.retention_policies (name, table_oid, table_schema, table_name, column_name, column_type, max_age,
                                            batch_limit, schedule, allow_cascade, created_by, created_at)
@@ -33,10 +33,10 @@ begin
      where c.oid = p_table
         on conflict (name) do nothing;
     if not found then
-        perform reaper.require_no_problems(p_name, array['the name is taken'],
+        perform reaper_internal.require_no_problems(p_name, array['the name is taken'],
                                      array[format('Choose another, or remove that one first: select reaper.remove_policy(%L)', p_name)]);
     end if;
-    perform reaper.record_audit('add_retention_policy', 'policy:' || p_name, null,
+    perform reaper_internal.record_audit('add_retention_policy', 'policy:' || p_name, null,
                                 format('%s, %I older than %s, %s at a time, %s%s', p_table, p_column, p_max_age, p_batch_limit, p_schedule,
                                        case when p_allow_cascade then ', with cascades' else '' end));
 end;

@@ -5,9 +5,9 @@ create or replace function reaper.disable_policy(p_name text)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    perform reaper.require_known_policy(p_name);
+    perform reaper_internal.require_known_policy(p_name);
     update reaper.retention_policies p set enabled = false where p.name = p_name;
-    perform reaper.record_audit('disable_policy', 'policy:' || p_name, null);
+    perform reaper_internal.record_audit('disable_policy', 'policy:' || p_name, null);
 end;
 $$;
 comment on function reaper.disable_policy(text) is

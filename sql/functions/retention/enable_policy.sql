@@ -5,18 +5,18 @@ create or replace function reaper.enable_policy(p_name text)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_policy   reaper.retention_policies := reaper.require_known_policy(p_name);
+    v_policy   reaper.retention_policies := reaper_internal.require_known_policy(p_name);
     v_problems text[];
     v_fixes    text[];
 begin
-    perform reaper.require_read_committed();
+    perform reaper_internal.require_read_committed();
     select array_agg(r.problem), array_agg(r.fix) into v_problems, v_fixes
       from (select p.problem, p.fix from reaper.policy_problems(p_name) as p
             union
-            select p.problem, p.fix from reaper.right_problems(v_policy.table_oid, v_policy.column_name, session_user) as p) as r;
-    perform reaper.require_no_problems(p_name, v_problems, v_fixes);
+            select p.problem, p.fix from reaper_internal.right_problems(v_policy.table_oid, v_policy.column_name, session_user) as p) as r;
+    perform reaper_internal.require_no_problems(p_name, v_problems, v_fixes);
     update reaper.retention_policies p set enabled = true where p.name = p_name;
-    perform reaper.record_audit('enable_policy', 'policy:' || p_name, null);
+    perform reaper_internal.record_audit('enable_policy', 'policy:' || p_name, null);
 end;
 $$;
 comment on function reaper.enable_policy(text) is

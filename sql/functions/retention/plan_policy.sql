@@ -17,21 +17,21 @@ create or replace function reaper.plan_policy(p_name text)
 as $$
 declare
     c_assumed constant numeric := 5000;
-    v_policy  reaper.retention_policies := reaper.require_known_policy(p_name);
+    v_policy  reaper.retention_policies := reaper_internal.require_known_policy(p_name);
     v_line    text;
 begin
-    perform reaper.require_policy(p_name);
+    perform reaper_internal.require_policy(p_name);
     cutoff := reaper.clock() - v_policy.max_age;
     execute format('select count(*) from %I.%I t where t.%I < %s', v_policy.table_schema, v_policy.table_name, v_policy.column_name,
-                   reaper.cutoff_expression(v_policy.table_oid, v_policy.column_name))
+                   reaper_internal.cutoff_expression(v_policy.table_oid, v_policy.column_name))
        into rows_aged using cutoff;
-    rows_total := greatest(reaper.estimate_rows(v_policy.table_oid), rows_aged);
+    rows_total := greatest(reaper_internal.estimate_rows(v_policy.table_oid), rows_aged);
     share := round(rows_aged / greatest(rows_total, 1)::numeric, 4);
     batches := ceil(rows_aged / v_policy.batch_limit::numeric);
     speed_is_measured := v_policy.rows_per_second is not null;
     rows_per_second := coalesce(v_policy.rows_per_second, c_assumed);
     seconds := round(rows_aged / rows_per_second, 1);
-    statement := reaper.purge_statement(v_policy.table_oid, v_policy.column_name);
+    statement := reaper_internal.purge_statement(v_policy.table_oid, v_policy.column_name);
     for v_line in execute 'explain ' || statement using cutoff, v_policy.batch_limit loop
         plan := concat_ws(E'\n', plan, v_line);
     end loop;

@@ -5,7 +5,7 @@ create or replace function reaper.policy_problems(p_policy text)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_policy reaper.retention_policies := reaper.require_known_policy(p_policy);
+    v_policy reaper.retention_policies := reaper_internal.require_known_policy(p_policy);
     v_type   text;
 begin
     if not exists (select from pg_class c
@@ -24,7 +24,7 @@ begin
     end if;
     return query
         select p.problem, p.fix
-          from reaper.retention_problems(v_policy.table_oid, v_policy.column_name, v_policy.allow_cascade, v_policy.created_by) as p;
+          from reaper_internal.retention_problems(v_policy.table_oid, v_policy.column_name, v_policy.allow_cascade, v_policy.created_by) as p;
 end;
 $$;
 comment on function reaper.policy_problems(text) is

@@ -15,24 +15,24 @@ create or replace function reaper.purge_aged(p_policy text, p_limit integer defa
     set jit = off
 as $$
 declare
-    v_policy  reaper.retention_policies := reaper.require_known_policy(p_policy);
+    v_policy  reaper.retention_policies := reaper_internal.require_known_policy(p_policy);
     v_limit   integer     := coalesce(p_limit, v_policy.batch_limit);
     v_now     timestamptz := reaper.clock();
     v_began   timestamptz := clock_timestamp();
     v_deleted integer;
 begin
-    perform reaper.require_read_committed();
+    perform reaper_internal.require_read_committed();
     if v_limit not between 1 and 10000 then
-        perform reaper.require_no_problems(p_policy, array[format('a batch of %s rows is not possible', v_limit)], array['Give a limit from 1 to 10000.']);
+        perform reaper_internal.require_no_problems(p_policy, array[format('a batch of %s rows is not possible', v_limit)], array['Give a limit from 1 to 10000.']);
     end if;
     if not v_policy.enabled then
         return 0;
     end if;
 
-    perform reaper.lock_policy_table(p_policy);
-    execute reaper.purge_statement(v_policy.table_oid, v_policy.column_name) using v_now - v_policy.max_age, v_limit;
+    perform reaper_internal.lock_policy_table(p_policy);
+    execute reaper_internal.purge_statement(v_policy.table_oid, v_policy.column_name) using v_now - v_policy.max_age, v_limit;
     get diagnostics v_deleted = row_count;
-    perform reaper.record_purge(p_policy, v_deleted, v_now, clock_timestamp() - v_began);
+    perform reaper_internal.record_purge(p_policy, v_deleted, v_now, clock_timestamp() - v_began);
     return v_deleted;
 end;
 $$;

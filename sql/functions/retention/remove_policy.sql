@@ -5,9 +5,9 @@ create or replace function reaper.remove_policy(p_name text)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    perform reaper.require_known_policy(p_name);
+    perform reaper_internal.require_known_policy(p_name);
     delete from reaper.retention_policies p where p.name = p_name;
-    perform reaper.record_audit('remove_policy', 'policy:' || p_name, null);
+    perform reaper_internal.record_audit('remove_policy', 'policy:' || p_name, null);
 end;
 $$;
 comment on function reaper.remove_policy(text) is

@@ -31,6 +31,6 @@ begin
 end;
 $$;
 comment on function reaper.enqueue_run(text, timestamptz, timestamptz) is
-    'Sets next_run_at to p_next if it still is p_seen, and then defers the service''s jobs, one per slot for the drain; returns how many. With p_seen null it only plans.';
+    'Sets next_run_at to p_next if it still is p_seen, and then queues the service''s jobs, one per slot for the drain; returns how many. With p_seen null it only plans.';
 revoke all on function reaper.enqueue_run(text, timestamptz, timestamptz) from public;
 grant execute on function reaper.enqueue_run(text, timestamptz, timestamptz) to reaper_worker, reaper_ops;

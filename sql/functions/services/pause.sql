@@ -7,14 +7,14 @@ as $$
 declare
     v_until timestamptz := reaper.clock() + p_for;
 begin
-    perform reaper.lock_service_row(p_name);
+    perform reaper_internal.lock_service_row(p_name);
     if p_for is null or p_for <= interval '0' or p_for > interval '30 days' or coalesce(p_reason, '') = '' then
         raise exception sqlstate 'RP005' using
             message = 'a pause needs a length of up to 30 days, and a reason',
             hint    = format('select reaper.pause(%L, ''2 hours'', ''why'');', p_name);
     end if;
     update reaper.services s set paused_until = v_until, pause_reason = p_reason where s.name = p_name;
-    perform reaper.record_audit('pause', p_name, p_reason, format('until %s', v_until));
+    perform reaper_internal.record_audit('pause', p_name, p_reason, format('until %s', v_until));
     return v_until;
 end;
 $$;

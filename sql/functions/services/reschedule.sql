@@ -5,7 +5,7 @@ create or replace function reaper.reschedule(p_name text, p_schedule text, p_rea
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_service reaper.services := reaper.lock_service_row(p_name);
+    v_service reaper.services := reaper_internal.lock_service_row(p_name);
 begin
     if coalesce(p_schedule, '') = '' or length(p_schedule) > 100 then
         raise exception sqlstate 'RP005' using
@@ -13,7 +13,7 @@ begin
             hint    = format('select reaper.reschedule(%L, ''0 0 * * *''); or ''15 minutes''', p_name);
     end if;
     update reaper.services s set schedule = p_schedule, next_run_at = null where s.name = p_name;
-    perform reaper.record_audit('reschedule', p_name, p_reason, format('from %s to %s', v_service.schedule, p_schedule));
+    perform reaper_internal.record_audit('reschedule', p_name, p_reason, format('from %s to %s', v_service.schedule, p_schedule));
 end;
 $$;
 comment on function reaper.reschedule(text, text, text) is

@@ -5,9 +5,9 @@ create or replace function reaper.resume(p_name text, p_reason text default null
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    perform reaper.lock_service_row(p_name);
+    perform reaper_internal.lock_service_row(p_name);
     update reaper.services s set paused_until = null, pause_reason = null where s.name = p_name;
-    perform reaper.record_audit('resume', p_name, p_reason);
+    perform reaper_internal.record_audit('resume', p_name, p_reason);
 end;
 $$;
 comment on function reaper.resume(text, text) is

@@ -5,7 +5,7 @@ create or replace function reaper.run_now(p_name text, p_reason text default nul
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_service  reaper.services := reaper.lock_service_row(p_name);
+    v_service  reaper.services := reaper_internal.lock_service_row(p_name);
     v_now      timestamptz := reaper.clock();
 begin
     if not v_service.enabled or v_service.paused_until > v_now then
@@ -16,7 +16,7 @@ begin
                            else format('select reaper.enable_service(%L);', p_name) end;
     end if;
     update reaper.services s set next_run_at = v_now where s.name = p_name;
-    perform reaper.record_audit('run_now', p_name, p_reason);
+    perform reaper_internal.record_audit('run_now', p_name, p_reason);
 end;
 $$;
 comment on function reaper.run_now(text, text) is

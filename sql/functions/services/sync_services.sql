@@ -1,4 +1,5 @@
--- sync_services: what a tick has to see to: services whose time has come, and those that were never planned.
+-- sync_services: give every enabled retention policy its service, then name what a tick has to see to: services whose time has
+-- come, and those that were never planned.
 create or replace function reaper.sync_services()
     returns table (name text, schedule text, next_run_at timestamptz, now timestamptz)
     language plpgsql volatile security definer
@@ -8,7 +9,7 @@ as $$
 declare
     v_now timestamptz := reaper.clock();
 begin
-    perform reaper.sync_policy_services();
+    perform reaper_internal.sync_policy_services();
     return query
         select s.name, s.schedule, s.next_run_at, v_now
           from reaper.services s
@@ -19,6 +20,7 @@ begin
 end;
 $$;
 comment on function reaper.sync_services() is
-    'Enabled services that are not paused and whose next_run_at is reached or not planned yet, with the time by which that was decided. Plan the next run, then call enqueue_run.';
+    'Brings the services of retention policies up to date, and returns the enabled services that are not paused and whose next_run_at is reached or not planned yet, '
+    'with the time by which that was decided. Plan the next run, then call enqueue_run.';
 revoke all on function reaper.sync_services() from public;
 grant execute on function reaper.sync_services() to reaper_worker, reaper_ops;

@@ -17,7 +17,7 @@ begin
             hint    = 'Delete nothing: it was adopted or settled, or this server was promoted without it.';
     end if;
     if current_setting('synchronous_standby_names') <> '' then
-        perform reaper.commit_durably();
+        perform reaper_internal.commit_durably();
         perform pg_logical_emit_message(true, 'reaper', 'released');
     end if;
     if not reaper.standby_has(v_lsn) then

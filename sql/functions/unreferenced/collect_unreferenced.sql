@@ -20,20 +20,20 @@ declare
     v_gone     record;
     v_objects  record;
 begin
-    perform reaper.require_read_committed();
-    perform reaper.require_limit(p_limit);
-    perform reaper.require_age(p_older_than);
-    perform reaper.commit_durably();
+    perform reaper_internal.require_read_committed();
+    perform reaper_internal.require_limit(p_limit);
+    perform reaper_internal.require_age(p_older_than);
+    perform reaper_internal.commit_durably();
     set constraints all immediate;
 
     select s.after into v_after from reaper.unreferenced_scan s for update;
     v_page := array(select c.content_hash from public.content c where c.content_hash > v_after order by c.content_hash limit p_limit);
 
-    v_hashes := (reaper.lock_contents(reaper.unreferenced_among(v_page, v_before), false)).hashes;
-    v_hashes := reaper.unreferenced_among(v_hashes, v_before);
-    select * into v_gone from reaper.delete_unreferenced(v_hashes, v_now);
+    v_hashes := (reaper_internal.lock_contents(reaper_internal.unreferenced_among(v_page, v_before), false)).hashes;
+    v_hashes := reaper_internal.unreferenced_among(v_hashes, v_before);
+    select * into v_gone from reaper_internal.delete_unreferenced(v_hashes, v_now);
     select * into v_objects
-      from reaper.release_objects(v_gone.object_hashes, v_gone.object_keys, v_gone.object_sizes, v_now);
+      from reaper_internal.release_objects(v_gone.object_hashes, v_gone.object_keys, v_gone.object_sizes, v_now);
 
     insert into reaper.batches (
         batch_id, state, short_codes, object_hashes, object_backends, object_keys, object_sizes,

@@ -8,11 +8,11 @@ create or replace function reaper.unreferenced_content(p_older_than interval def
 as $$
 #variable_conflict use_column
 begin
-    perform reaper.require_age(p_older_than);
+    perform reaper_internal.require_age(p_older_than);
     return query
         select c.content_hash::text, c.object_key::text, c.size_bytes::bigint, c.ref_count::bigint, c.created_at::timestamptz
           from public.content c
-         where coalesce(c.created_at::timestamptz, reaper.fallback_created_at()) <= reaper.clock() - p_older_than
+         where coalesce(c.created_at::timestamptz, reaper_internal.fallback_created_at()) <= reaper.clock() - p_older_than
            and not exists (select from public.pastes p where p.content_hash = c.content_hash)
          order by c.content_hash;
 end;

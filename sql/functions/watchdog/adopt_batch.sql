@@ -13,7 +13,7 @@ as $$
 declare
     v_now timestamptz := reaper.clock();
 begin
-    perform reaper.require_worker(p_worker);
+    perform reaper_internal.require_worker(p_worker);
     return query
         with oldest as materialized (
             select b.batch_id

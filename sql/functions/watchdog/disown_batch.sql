@@ -5,7 +5,7 @@ create or replace function reaper.disown_batch(p_batch_id uuid)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 begin
-    perform reaper.lock_batch(p_batch_id, '{RELEASED}');
+    perform reaper_internal.lock_batch(p_batch_id, '{RELEASED}');
     update reaper.batches b set worker = null where b.batch_id = p_batch_id;
 end;
 $$;

@@ -7,7 +7,7 @@ as $$
 declare
     v_now timestamptz := reaper.clock();
 begin
-    perform reaper.require_worker(p_worker);
+    perform reaper_internal.require_worker(p_worker);
     insert into reaper.workers as w (worker, started_at, beat_at)
     values (p_worker, v_now, v_now)
         on conflict (worker) do update

@@ -44,7 +44,7 @@ begin
         v_strays := array(select s.short_code from unnest(v_strays) as s (short_code)
                           except
                           select unnest(b.short_codes) from reaper.batches b where b.state = 'CLAIMED');
-        select r.returned into v_returned from reaper.return_rows(v_strays) as r;
+        select r.returned into v_returned from reaper_internal.return_rows(v_strays) as r;
     end if;
 
     update reaper.stray_scan s

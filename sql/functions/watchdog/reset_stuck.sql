@@ -48,7 +48,7 @@ begin
     select count(*) into batches_orphaned from orphaned;
 
     rows_reset := rows_reset + reaper.reset_strays(p_older_than);
-    perform reaper.delete_stale_blocks(v_now);
+    perform reaper_internal.delete_stale_blocks(v_now);
     delete from reaper.workers w
      where w.beat_at < v_now - interval '1 day'
        and not exists (select from reaper.batches b where b.worker = w.worker);

@@ -6,10 +6,10 @@ create or replace function reaper.return_batch(p_batch_id uuid)
     set search_path = pg_catalog, reaper, pg_temp
 as $$
 declare
-    v_batch     reaper.batches := reaper.lock_batch(p_batch_id, '{CLAIMED}');
+    v_batch     reaper.batches := reaper_internal.lock_batch(p_batch_id, '{CLAIMED}');
     v_returned  record;
 begin
-    select * into v_returned from reaper.return_rows(v_batch.short_codes);
+    select * into v_returned from reaper_internal.return_rows(v_batch.short_codes);
     if v_returned.busy_codes = '{}' then
         delete from reaper.batches b where b.batch_id = p_batch_id;
     else

@@ -5,16 +5,16 @@ create or replace function reaper.why(p_subject text)
     language sql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    select s.at, 'paste', s.event, s.detail from reaper.history_of_paste(p_subject) as s
+    select s.at, 'paste', s.event, s.detail from reaper_internal.history_of_paste(p_subject) as s
     union all
     select null, 'paste', 'now', v.verdict
-      from reaper.state_of_paste(p_subject) as v (verdict)
+      from reaper_internal.state_of_paste(p_subject) as v (verdict)
      where v.verdict is not null
     union all
-    select s.at, 'content', s.event, s.detail from reaper.history_of_content(p_subject) as s
+    select s.at, 'content', s.event, s.detail from reaper_internal.history_of_content(p_subject) as s
     union all
     select null, 'content', 'now', v.verdict
-      from reaper.state_of_content(p_subject) as v (verdict)
+      from reaper_internal.state_of_content(p_subject) as v (verdict)
      where v.verdict is not null
      order by 2 desc, 1 nulls last, 3, 4;
 $$;

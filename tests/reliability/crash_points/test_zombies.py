@@ -57,7 +57,7 @@ def test_each_of_many_drains_that_wake_up_too_late_is_refused(ward: Ward, ordeal
 
 
 def test_a_refusal_that_is_not_counted_is_found_out(ward: Ward) -> None:
-    hold = ward.value("select pg_get_functiondef('reaper.lock_batch'::regproc)")
+    hold = ward.value("select pg_get_functiondef('reaper_internal.lock_batch'::regproc)")
     ward.sql(hold.replace("perform nextval('reaper.refusals');", ""))
     with pytest.raises(AssertionError, match="1 held something, and 0 were refused"):
         haunt(ward, [ward.errand("drain", Doom.of("after claim_expired", "stop"))], Ordeal("zombies", seed=1))

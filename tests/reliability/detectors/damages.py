@@ -285,6 +285,23 @@ CODE = [
         doctor=(("code", "fail, not as in this release: clock"),),
     ),
     Damage(
+        "an internal function forgets its planner settings",
+        "alter function reaper_internal.return_rows(text[]) reset all",
+        doctor=(("code", "fail, not as in this release: return_rows"),),
+    ),
+    Damage(
+        "an internal function is missing",
+        "drop function reaper_internal.require_age(interval)",
+        doctor=(("code", "fail, not as in this release: require_age"),),
+    ),
+    Damage(
+        "an internal function is not of this release",
+        "create function reaper_internal.mine() returns integer language sql as 'select 1';"
+        "alter function reaper_internal.mine() owner to reaper_owner;"
+        "revoke all on function reaper_internal.mine() from public",
+        doctor=(("code", "warn, not of this release: mine"),),
+    ),
+    Damage(
         "a function is not of this release",
         "create function reaper.mine() returns integer language sql as 'select 1';"
         "alter function reaper.mine() owner to reaper_owner;"
@@ -321,8 +338,31 @@ RIGHTS = [
     ),
     Damage(
         "a grant is surplus",
-        "grant execute on function reaper.free_names(text[]) to reaper_app",
-        doctor=(("grants", "warn, surplus: reaper_app on free_names"),),
+        "grant execute on function reaper.plan_drain() to reaper_app",
+        doctor=(("grants", "warn, surplus: reaper_app on plan_drain"),),
+    ),
+    Damage(
+        "an internal function is open",
+        "grant execute on function reaper_internal.free_names(text[]) to reaper_app",
+        doctor=(
+            ("grants", "warn, surplus: reaper_app on free_names"),
+            ("internal functions are closed", "fail, reaper_app has EXECUTE on reaper_internal.free_names"),
+        ),
+    ),
+    Damage(
+        "the internal schema is open",
+        "grant usage on schema reaper_internal to reaper_ops",
+        doctor=(("internal functions are closed", "fail, reaper_ops has USAGE on schema reaper_internal"),),
+    ),
+    Damage(
+        "everybody may call an internal function",
+        "grant execute on function reaper_internal.free_names(text[]) to public",
+        doctor=(("nothing for everybody", "fail, PUBLIC has EXECUTE on reaper_internal.free_names"),),
+    ),
+    Damage(
+        "an internal function has another owner",
+        "alter function reaper_internal.free_names(text[]) owner to postgres",
+        doctor=(("ownership", "fail, not reaper_owner's: reaper_internal.free_names(text[])"),),
     ),
     Damage(
         "everybody may call a function",
@@ -437,7 +477,7 @@ TABLES = [
         "the guard of retired names looks too early",
         """drop trigger reaper_retired_key on content;
            create trigger reaper_retired_key before insert on content
-               for each row execute function reaper.require_free_key()""",
+               for each row execute function reaper_internal.require_free_key()""",
         doctor=(("retired names are guarded", "fail, the trigger reaper_retired_key"),),
     ),
     Damage(

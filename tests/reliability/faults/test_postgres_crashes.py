@@ -12,7 +12,7 @@ from tests.support.postgres_node import CRASHES
 
 # A mutant: a drop that does not wait for the disk, so that objects go before it is sure that rows do.
 CARELESS = """
-create or replace function reaper.commit_durably() returns void language sql
+create or replace function reaper_internal.commit_durably() returns void language sql
     set search_path = pg_catalog as 'select'
 """
 # How often chance may save what nobody waited for.

@@ -5,7 +5,7 @@ from tests.support.mutants.scene import Scene, failure
 from tests.support.paste_fixtures import owe
 
 FAILED = (
-    "(select from reaper.failed_objects(p_failed) as f"
+    "(select from reaper_internal.failed_objects(p_failed) as f"
     " where f.backend = q.backend and f.object_key = q.object_key)"
 )
 
@@ -144,7 +144,7 @@ MUTANTS = [
         "a lease may be lost in a crash",
         a_lease_is_on_disk_before_anything_is_deleted,
         "cleanup/claim_cleanup",
-        "perform reaper.commit_durably();",
+        "perform reaper_internal.commit_durably();",
     ),
     mutant(
         "a retry loses what it moves",

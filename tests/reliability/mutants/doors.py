@@ -198,7 +198,7 @@ MUTANTS = [
         "a put may be over before it begins",
         a_put_that_is_over_before_it_begins_is_refused,
         "doors/begin_put",
-        "perform reaper.require_expiry(p_expires_at, v_now);",
+        "perform reaper_internal.require_expiry(p_expires_at, v_now);",
     ),
     mutant(
         "an intent may be lost in a crash",
@@ -222,7 +222,7 @@ MUTANTS = [
         "room is not reserved",
         room_is_reserved_and_becomes_used,
         "doors/begin_put",
-        "perform reaper.add_bytes(v_place, p_reserved => p_size_bytes);",
+        "perform reaper_internal.add_bytes(v_place, p_reserved => p_size_bytes);",
         "null;",
     ),
     mutant(
@@ -263,7 +263,7 @@ MUTANTS = [
         "content is made without bytes",
         content_is_not_made_without_bytes,
         "doors/add_reference",
-        "perform reaper.require_bytes(p_intent, p_uploaded);",
+        "perform reaper_internal.require_bytes(p_intent, p_uploaded);",
     ),
     mutant(
         "an intent that is gone makes a paste",
@@ -276,7 +276,7 @@ MUTANTS = [
         "a code that is taken is counted",
         of_two_with_one_code_the_second_counts_nothing,
         "doors/finish_put",
-        "perform reaper.raise_code_taken(p_intent.short_code);",
+        "perform reaper_internal.raise_code_taken(p_intent.short_code);",
         "null;",
     ),
     mutant(
@@ -380,7 +380,7 @@ MUTANTS = [
         "a deletion is kept from the cache",
         a_deleted_paste_is_told_to_the_cache,
         "doors/delete_paste",
-        "perform reaper.enqueue_invalidation(p_short_code, v_now);",
+        "perform reaper_internal.enqueue_invalidation(p_short_code, v_now);",
     ),
     mutant(
         "an expired paste can be read",

@@ -197,7 +197,7 @@ MUTANTS = [
         "a drop may be lost in a crash",
         a_drop_is_on_disk_before_anybody_acts_on_it,
         "expiry/drop_references",
-        "perform reaper.commit_durably();",
+        "perform reaper_internal.commit_durably();",
     ),
     mutant(
         "durable is what the session says",
@@ -231,8 +231,8 @@ MUTANTS = [
         "a drop does not give back what lives",
         a_paste_that_was_extended_by_hand_lives_on,
         "expiry/release_rows",
-        "reaper.return_rows(v_rest)",
-        "reaper.return_rows('{}')",
+        "reaper_internal.return_rows(v_rest)",
+        "reaper_internal.return_rows('{}')",
     ),
     mutant(
         "a drop does not look at the mark again",

@@ -69,7 +69,7 @@ def an_entry_that_was_not_dropped_is_owed(scene: Scene) -> None:
 
 def an_entry_that_is_owed_again_is_not_settled_by_an_older_look(scene: Scene) -> None:
     batch = scene.released("a")
-    scene.db.execute("select reaper.enqueue_invalidation('a', reaper.clock())")
+    scene.db.execute("select reaper_internal.enqueue_invalidation('a', reaper.clock())")
     lease = scene.me.call("claim_invalidations", 10)[0].lease
     scene.me.finish(batch, [{"short_code": "a", "error": "away"}])
     with scene.refusal("RP001"):
@@ -114,7 +114,7 @@ MUTANTS = [
         "anything may be reported",
         nobody_reports_what_is_not_in_the_batch,
         "expiry/finish_batch",
-        "perform reaper.require_failures_of_batch(v_batch, p_failed);",
+        "perform reaper_internal.require_failures_of_batch(v_batch, p_failed);",
     ),
     mutant(
         "a report may look like anything",
@@ -169,7 +169,7 @@ MUTANTS = [
         "an entry that was not dropped is forgotten",
         an_entry_that_was_not_dropped_is_owed,
         "expiry/finish_batch",
-        "v_codes := reaper.enqueue_failed_codes(v_batch, p_failed, v_now);",
+        "v_codes := reaper_internal.enqueue_failed_codes(v_batch, p_failed, v_now);",
         "v_codes := 0;",
     ),
     mutant(

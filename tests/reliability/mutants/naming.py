@@ -81,14 +81,14 @@ MUTANTS = [
         "what another content names is deleted",
         an_object_that_another_content_names_stays,
         "expiry/release_objects",
-        "v_kept := reaper.names_in_use(v_places, v_names);",
+        "v_kept := reaper_internal.names_in_use(v_places, v_names);",
         "v_kept := '{}';",
     ),
     mutant(
         "names stay retired for ever",
         a_name_that_may_come_back_is_retired_until_its_object_is_gone,
         "expiry/finish_batch",
-        "perform reaper.free_names(v_batch.object_keys);",
+        "perform reaper_internal.free_names(v_batch.object_keys);",
     ),
     mutant(
         "names are freed while their deletion is owed",
@@ -100,6 +100,6 @@ MUTANTS = [
         "the queue frees no name",
         a_retired_name_is_free_when_the_queue_is_done_with_it,
         "cleanup/finish_deleted",
-        "perform reaper.free_names(v_keys);",
+        "perform reaper_internal.free_names(v_keys);",
     ),
 ]

@@ -71,7 +71,7 @@ MUTANTS = [
         "half an object is content",
         bytes_that_are_not_whole_are_not_content,
         "intents/finish_intent",
-        "and reaper.is_whole(v_intent, p_size, p_hash)",
+        "and reaper_internal.is_whole(v_intent, p_size, p_hash)",
     ),
     mutant(
         "the size is not compared",
@@ -91,7 +91,7 @@ MUTANTS = [
         "bytes that nobody committed stay",
         bytes_that_nobody_committed_are_deleted,
         "intents/finish_intent",
-        "perform reaper.drop_intent(v_intent, true, v_now);",
-        "perform reaper.drop_intent(v_intent, false, v_now);",
+        "perform reaper_internal.drop_intent(v_intent, true, v_now);",
+        "perform reaper_internal.drop_intent(v_intent, false, v_now);",
     ),
 ]

@@ -96,7 +96,7 @@ def test_a_worker_purges_and_reads_and_does_no_more(db, retention, history, logi
         "select reaper.plan_policy('p')",
         "select * from reaper.retention_policies",
         "update reaper.retention_policies set max_age = '1 minute'",
-        "select reaper.lock_policy_table('p')",
+        "select reaper_internal.lock_policy_table('p')",
     ):
         with refused("42501"):
             worker.connection.execute(statement)

@@ -27,7 +27,7 @@ PASTES_EACH = 5
 BATCH = "48"
 CONTENT = """
 insert into content (content_hash, object_key, size_bytes, ref_count)
-select h, reaper.fresh_key(h), size, %s
+select h, reaper_internal.fresh_key(h), size, %s
   from unnest(%s::text[], %s::bigint[]) as c (h, size)
 returning content_hash, object_key
 """

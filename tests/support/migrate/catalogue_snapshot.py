@@ -53,7 +53,12 @@ _QUERIES: tuple[LiteralString, ...] = (
 
 
 def catalogue(dsn: str, *schemas: str) -> list[str]:
-    """One line per object; columns come by name, since a dropped one shifts the numbers."""
+    """One line per object; columns come by name, since a dropped one shifts the numbers.
+
+    With reaper comes reaper_internal.
+    """
+    if "reaper" in schemas:
+        schemas += ("reaper_internal",)
     with admin(dsn) as connection:
         connection.execute("set search_path = pg_catalog")
         query = "select oid from pg_namespace where nspname = any (%s)"

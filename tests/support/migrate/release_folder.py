@@ -50,6 +50,11 @@ class Workshop:
         head = f"create or replace function reaper.{name}({arguments}) returns {returns}"
         return self.code(f"functions/area/{name}.sql", f"{head} language sql as $$ {body} $$;")
 
+    def internal(self, name: str, arguments: str, returns: str, body: str) -> Path:
+        """Write one that only ours call."""
+        head = f"create or replace function reaper_internal.{name}({arguments}) returns {returns}"
+        return self.code(f"internal/area/{name}.sql", f"{head} language sql as $$ {body} $$;")
+
 
 @contextmanager
 def admin(dsn: str) -> Iterator[psycopg.Connection[Any]]:

@@ -6,7 +6,7 @@ from reaper.migrate.source import installed_source
 from tests.support.mutants.scene import Play
 from tests.support.paste_fixtures import Connection
 
-READ_COMMITTED = "perform reaper.require_read_committed();"
+READ_COMMITTED = "perform reaper_internal.require_read_committed();"
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Edit:
 
     def load(self, db: Connection) -> None:
         """Put the changed function into the database; what is to be changed is there so many times."""
-        text = (installed_source().sql / "functions" / f"{self.function}.sql").read_text(encoding="utf-8")
+        [file] = installed_source().sql.glob(f"*/{self.function}.sql")
+        text = file.read_text(encoding="utf-8")
         found = text.count(self.safeguard)
         assert found == self.times, f"{self.safeguard!r} is {found} times in {self.function}"
         db.execute(text.replace(self.safeguard, self.instead).encode())

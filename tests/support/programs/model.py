@@ -27,7 +27,8 @@ select format('alter function %s set lock_timeout = ''20ms''', p.oid::regprocedu
  where p.pronamespace = 'reaper'::regnamespace and p.proconfig::text like '%lock_timeout%'
 """
 STEADY = """
-create or replace function reaper.retry_pause(p_attempts integer) returns interval language sql volatile
+create or replace function reaper_internal.retry_pause(p_attempts integer) returns interval
+language sql volatile
 as $$ select least(interval '1 minute' * 3 ^ least(p_attempts - 1, 10), interval '24 hours') $$
 """
 CLEAN = f"""

@@ -1,0 +1,16 @@
+-- require_quota: a quota is a number of bytes, or none.
+create or replace function reaper_internal.require_quota(p_quota bigint)
+    returns void
+    language plpgsql immutable
+as $$
+begin
+    if p_quota < 0 then
+        raise exception sqlstate 'RP005' using
+            message = format('%s bytes are no quota', p_quota),
+            hint    = 'Give bytes, such as pg_size_bytes(''500 GB''), or null for as many as come.';
+    end if;
+end;
+$$;
+comment on function reaper_internal.require_quota(bigint) is
+    'Raises RP005 for a negative quota.';
+revoke all on function reaper_internal.require_quota(bigint) from public;

@@ -1,0 +1,55 @@
+-- check_queues: what must be true of what waits. On a backend that nobody knows, or until a day that does not come, it would wait
+-- for ever; and while the deletion of a name is owed that may come back, that name must be known as retired.
+create or replace function reaper_internal.check_queues()
+    returns table (invariant text, subject text, detail text)
+    language sql stable
+as $$
+    with owed as materialized (
+        select o.backend, o.object_key, o.content_hash
+          from reaper.batches b
+         cross join unnest(b.object_backends, b.object_keys, b.object_hashes) as o (backend, object_key, content_hash)
+        union all
+        select q.backend, q.object_key, q.content_hash from reaper.cleanup_queue q
+        union all
+        select d.backend, d.object_key, d.content_hash from reaper.cleanup_dlq d
+    ), used as (
+        select o.backend from owed o
+        union all
+        select l.backend from reaper.object_locations l
+        union all
+        select i.backend from reaper.put_intents i
+    ), waits as (
+        select q.backend || '/' || q.object_key as subject, q.next_attempt as until from reaper.cleanup_queue q
+        union all
+        select 'cache entry ' || i.short_code, i.next_attempt from reaper.invalidations i
+        union all
+        select 'intent ' || i.intent_id, i.next_attempt from reaper.put_intents i
+        union all
+        select 'paste ' || b.short_code, b.next_attempt from reaper.blocked b
+        union all
+        select 'circuit of ' || c.backend, c.retry_at from reaper.circuits c
+        union all
+        select 'the look for stray marks', s.rest_until from reaper.stray_scan s
+    )
+    select 'every backend is known', u.backend, format('%s objects and puts name it, and it is not in backend_list', count(*))
+      from used u
+     where not exists (select from reaper.backend_list b where b.name = u.backend)
+     group by u.backend
+    union all
+    select 'a name that may come back is retired', n.backend || '/' || n.object_key, 'its deletion is owed, and new content could take it'
+      from (select array_agg(o.content_hash) as hashes, array_agg(o.backend) as backends, array_agg(o.object_key) as keys from owed o) as o
+     cross join reaper_internal.reusable_names(o.hashes, o.backends, o.keys) as n
+     where not exists (select from reaper.retired_keys k where k.object_key = n.object_key)
+    union all
+    select 'an upload has room reserved', i.intent_id::text, format('%s bytes go to %s, and nothing is reserved', i.size_bytes, i.backend)
+      from reaper.put_intents i
+     where i.upload_required and not i.reserved
+    union all
+    -- The longest wait that anybody may set is a month.
+    select 'what waits comes due', w.subject, format('not before %s', w.until)
+      from waits w
+     where w.until > reaper.clock() + interval '32 days';
+$$;
+comment on function reaper_internal.check_queues() is
+    'For check_invariants: what is wrong with deletions, cache entries and puts that wait.';
+revoke all on function reaper_internal.check_queues() from public;

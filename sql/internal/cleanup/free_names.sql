@@ -1,0 +1,32 @@
+-- free_names: a retired name may be used again as soon as no deletion of it is owed any more, on any backend.
+-- Where one still is, the name is locked and judged once more: of two that settle the last two copies at the same time, the
+-- later one sees what the earlier did, and no name stays retired for ever.
+create or replace function reaper_internal.free_names(p_keys text[])
+    returns void
+    language plpgsql volatile
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+declare
+    -- A variable, because the list's own collation is not the one of the queues' indexes.
+    v_backends  text[] := array(select b.name from reaper.backend_list b);
+    v_owed      text[];
+begin
+    -- Whoever calls settles names that a commit before his retired: where no name is, none of his is.
+    if not exists (select from reaper.retired_keys) then
+        return;
+    end if;
+    for v_look in 1 .. 2 loop
+        v_owed := array(select q.object_key from reaper.cleanup_queue q where q.backend = any (v_backends) and q.object_key = any (p_keys)
+                        union all
+                        select d.object_key from reaper.cleanup_dlq d where d.backend = any (v_backends) and d.object_key = any (p_keys));
+        delete from reaper.retired_keys k where k.object_key = any (p_keys) and k.object_key <> all (v_owed);
+        perform from reaper.retired_keys k where k.object_key = any (v_owed) order by k.object_key for update;
+        exit when not found;
+    end loop;
+end;
+$$;
+comment on function reaper_internal.free_names(text[]) is
+    'For finish_batch and finish_cleanup: takes those of the names out of reaper.retired_keys that no owed object has any more.';
+revoke all on function reaper_internal.free_names(text[]) from public;

@@ -1,0 +1,26 @@
+-- move_to_dlq: what was refused for good, or for the tenth time, leaves the queue for the dead letters: one statement, so that
+-- no crash and no snapshot finds it in both or in neither. Its bytes are still stored, so the account does not change.
+create or replace function reaper_internal.move_to_dlq(p_lease uuid, p_failed jsonb, p_now timestamptz)
+    returns void
+    language sql volatile
+    set enable_seqscan = off
+as $$
+    with buried as (
+        delete from reaper.cleanup_queue q
+         using reaper_internal.failed_objects(p_failed) as f
+         where q.lease = p_lease
+           and f.backend = q.backend and f.object_key = q.object_key
+           and (f.permanent or (q.attempts >= 9 and not f.outage))
+        returning q.queue_id, q.backend, q.object_key, q.content_hash, q.size_bytes, q.attempts, q.queued_at, q.passes_left, f.error
+    )
+    insert into reaper.cleanup_dlq (
+        queue_id, backend, object_key, content_hash, size_bytes, attempts, last_error, queued_at, buried_at, cause, passes_left)
+    select b.queue_id, b.backend, b.object_key, b.content_hash, b.size_bytes, b.attempts + 1, b.error, b.queued_at, p_now,
+           reaper.error_cause(b.error), b.passes_left
+      from buried b
+        on conflict (backend, object_key) do update
+       set size_bytes = excluded.size_bytes, attempts = excluded.attempts, last_error = excluded.last_error, cause = excluded.cause;
+$$;
+comment on function reaper_internal.move_to_dlq(uuid, jsonb, timestamptz) is
+    'For finish_cleanup: moves what is given up to cleanup_dlq, with its cause.';
+revoke all on function reaper_internal.move_to_dlq(uuid, jsonb, timestamptz) from public;

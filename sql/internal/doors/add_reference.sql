@@ -1,0 +1,33 @@
+-- add_reference: add one to the content that is there, or make it of the intent's bytes. The UPDATE waits for whoever holds
+-- the row: a drop that deletes it, or the first of two writers; the new content row then is either there or gone for good.
+-- Between two such looks the row may come and go; so it is a loop, with an end in case a trigger swallows what we write.
+create or replace function reaper_internal.add_reference(p_intent reaper.put_intents, p_uploaded boolean, p_now timestamptz)
+    returns boolean
+    language plpgsql volatile
+as $$
+begin
+    for v_try in 1 .. 100 loop
+        update public.content c
+           set ref_count = coalesce(c.ref_count, 0) + 1
+         where c.content_hash = p_intent.content_hash;
+        if found then
+            return false;
+        end if;
+
+        perform reaper_internal.require_bytes(p_intent, p_uploaded);
+        insert into public.content (content_hash, object_key, ref_count, size_bytes)
+        values (p_intent.content_hash, p_intent.object_key, 1, p_intent.size_bytes)
+            on conflict (content_hash) do nothing;
+        if found then
+            perform reaper_internal.record_copy(p_intent, p_now);
+            return true;
+        end if;
+    end loop;
+    raise exception serialization_failure using
+        message = format('content %s can neither be referred to nor made', p_intent.content_hash),
+        hint    = 'Try again; if it stays so, a trigger on public.content prevents the INSERT or the UPDATE.';
+end;
+$$;
+comment on function reaper_internal.add_reference(reaper.put_intents, boolean, timestamptz) is
+    'For finish_put: locks the content and counts one more reference, or makes the content; true when it was made. RP002 or RP003 when it cannot be made.';
+revoke all on function reaper_internal.add_reference(reaper.put_intents, boolean, timestamptz) from public;

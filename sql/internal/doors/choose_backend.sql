@@ -1,0 +1,32 @@
+-- choose_backend: choose where new bytes go: an active backend that answers, with the most room. The view of the room is only a hint;
+-- what has a quota is asked again under its lock, what has none needs no lock. Null when the bytes fit nowhere.
+create or replace function reaper_internal.choose_backend(p_size_bytes bigint)
+    returns text
+    language plpgsql volatile
+as $$
+declare
+    v_place record;
+begin
+    for v_place in
+        select b.name, b.quota
+          from reaper.backend_list b
+          left join reaper.circuits c on c.backend = b.name
+         cross join lateral (
+            select case when b.quota is not null
+                        then b.quota - (select coalesce(sum(d.used_bytes + d.orphan_bytes + d.reserved_bytes), 0)
+                                          from reaper.byte_deltas d
+                                         where d.backend = b.name) end as room
+         ) as f
+         where b.state = 'active' and coalesce(f.room >= p_size_bytes, true)
+         order by coalesce(c.state, 'closed') = 'closed' desc, f.room desc nulls first, b.name
+    loop
+        if v_place.quota is null or reaper_internal.lock_backend_with_room(v_place.name, p_size_bytes) then
+            return v_place.name;
+        end if;
+    end loop;
+    return null;
+end;
+$$;
+comment on function reaper_internal.choose_backend(bigint) is
+    'For begin_put: the backend for so many new bytes, its row locked if it has a quota; null when no active backend has room.';
+revoke all on function reaper_internal.choose_backend(bigint) from public;

@@ -1,0 +1,25 @@
+-- record_copy: where the bytes of new content lie. Copies that are still written down for this hash belong to a content row that
+-- somebody deleted by hand: nobody would read or release them, so they are queued for deletion here.
+create or replace function reaper_internal.record_copy(p_intent reaper.put_intents, p_now timestamptz)
+    returns void
+    language plpgsql volatile
+as $$
+begin
+    with stale as (
+        delete from reaper.object_locations l
+         where l.content_hash = p_intent.content_hash
+        returning l.backend, l.object_key, l.content_hash, l.size_bytes
+    ), queued as (
+        insert into reaper.cleanup_queue (backend, object_key, content_hash, size_bytes, queued_at, next_attempt)
+        select s.backend, s.object_key, s.content_hash, s.size_bytes, p_now, p_now from stale s
+    )
+    insert into reaper.byte_deltas (backend, used_bytes, orphan_bytes)
+    select s.backend, -s.size_bytes, s.size_bytes from stale s;
+
+    insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
+    values (p_intent.content_hash, p_intent.backend, p_intent.object_key, p_intent.size_bytes, p_now);
+end;
+$$;
+comment on function reaper_internal.record_copy(reaper.put_intents, timestamptz) is
+    'For add_reference: enters the first copy of new content, whose row the caller holds.';
+revoke all on function reaper_internal.record_copy(reaper.put_intents, timestamptz) from public;

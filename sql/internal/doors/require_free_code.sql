@@ -1,0 +1,14 @@
+-- require_free_code: most codes that are taken are refused before the upload; who takes it meanwhile is found by the unique index.
+create or replace function reaper_internal.require_free_code(p_short_code text)
+    returns void
+    language plpgsql stable
+as $$
+begin
+    if exists (select from public.pastes p where p.short_code = p_short_code) then
+        perform reaper_internal.raise_code_taken(p_short_code);
+    end if;
+end;
+$$;
+comment on function reaper_internal.require_free_code(text) is
+    'Raises 23505 when a paste has the code.';
+revoke all on function reaper_internal.require_free_code(text) from public;

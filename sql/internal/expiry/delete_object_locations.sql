@@ -1,0 +1,27 @@
+-- delete_object_locations: the objects of contents that are gone, one per copy; the rows that say where copies lie, and their bytes, go.
+-- The content rows, deleted by this very transaction, keep everybody away who would add a copy. Content that has no copy here
+-- was stored by an application: one object on backend default, in no account.
+create or replace function reaper_internal.delete_object_locations(p_hashes text[], p_keys text[], p_sizes bigint[])
+    returns table (content_hash text, backend text, object_key text, size_bytes bigint)
+    language sql volatile
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+    with taken as (
+        delete from reaper.object_locations l
+         where l.content_hash = any (p_hashes)
+        returning l.content_hash, l.backend, l.object_key, l.size_bytes
+    ), booked as (
+        insert into reaper.byte_deltas (backend, used_bytes)
+        select t.backend, - sum(t.size_bytes) from taken t group by t.backend
+    )
+    select t.content_hash, t.backend, t.object_key, t.size_bytes from taken t
+    union all
+    select o.content_hash, 'default', o.object_key, o.size_bytes
+      from unnest(p_hashes, p_keys, p_sizes) as o (content_hash, object_key, size_bytes)
+     where not exists (select from taken t where t.content_hash = o.content_hash);
+$$;
+comment on function reaper_internal.delete_object_locations(text[], text[], bigint[]) is
+    'For release_objects: deletes the location rows of contents, subtracts their bytes from what is used, and returns their objects.';
+revoke all on function reaper_internal.delete_object_locations(text[], text[], bigint[]) from public;

@@ -1,0 +1,75 @@
+-- finish_objects: every object of the batch that is not confirmed gone is owed a deletion: later, or by an operator.
+-- With nothing tried (p_failed null) all are due at once and no attempt is counted; an outage counts none either, and what
+-- waits for a backend that is left alone is due as soon as it is back. What is gone leaves the account in the same statement.
+create or replace function reaper_internal.finish_objects(
+    in  p_batch          reaper.batches,
+    in  p_failed         jsonb,
+    in  p_now            timestamptz,
+    out objects_failed   integer,
+    out bytes_freed      bigint
+)
+    language plpgsql volatile
+as $$
+begin
+    if p_failed = '[]' then
+        with freed as (
+            select o.backend, sum(o.size_bytes) as bytes
+              from unnest(p_batch.object_backends, p_batch.object_sizes) as o (backend, size_bytes)
+             group by o.backend
+        ), booked as (
+            insert into reaper.byte_deltas (backend, orphan_bytes) select f.backend, - f.bytes from freed f where f.bytes <> 0
+        )
+        select 0, least(coalesce(sum(f.bytes), 0), 9223372036854775807) into objects_failed, bytes_freed from freed f;
+        return;
+    end if;
+
+    with settled as materialized (
+        select o.content_hash, o.backend, o.object_key, o.size_bytes, f.error, f.permanent,
+               p_failed is null or f.object_key is not null as failed,
+               p_failed is not null and not f.outage as counted,
+               -- Only a circuit that lets nobody through makes it pointless to wait any longer.
+               p_failed is null or (f.outage and exists (select from reaper.circuits c where c.backend = o.backend and c.state <> 'closed'))
+                   as due_at_once
+          from unnest(p_batch.object_hashes, p_batch.object_backends, p_batch.object_keys, p_batch.object_sizes)
+               as o (content_hash, backend, object_key, size_bytes)
+          left join reaper_internal.failed_objects(p_failed) as f on f.backend = o.backend and f.object_key = o.object_key
+    ), queued as (
+        insert into reaper.cleanup_queue (backend, object_key, content_hash, size_bytes, attempts, outages, last_error, queued_at, next_attempt)
+        select s.backend, s.object_key, s.content_hash, s.size_bytes,
+               case when s.counted then 1 else 0 end,
+               case when s.error is not null and not s.counted then 1 else 0 end,
+               s.error,
+               p_now,
+               case when s.due_at_once then p_now else p_now + reaper_internal.retry_pause(1) end
+          from settled s
+         where s.failed and s.permanent is not true
+            on conflict (backend, object_key) do nothing
+        returning backend, size_bytes
+    ), buried as (
+        insert into reaper.cleanup_dlq (queue_id, backend, object_key, content_hash, size_bytes, attempts, last_error, cause, queued_at, buried_at)
+        select nextval(pg_get_serial_sequence('reaper.cleanup_queue', 'queue_id')),
+               s.backend, s.object_key, s.content_hash, s.size_bytes, 1, s.error, reaper.error_cause(s.error), p_now, p_now
+          from settled s
+         where s.permanent
+            on conflict (backend, object_key) do nothing
+        returning backend, size_bytes
+    ), booked as (
+        insert into reaper.byte_deltas (backend, orphan_bytes)
+        select o.backend, sum(o.bytes)
+          from (select s.backend, - s.size_bytes from settled s
+                union all
+                select q.backend, q.size_bytes from queued q
+                union all
+                select d.backend, d.size_bytes from buried d) as o (backend, bytes)
+         group by o.backend
+        having sum(o.bytes) <> 0
+    )
+    select count(*) filter (where s.failed),
+           least(coalesce(sum(s.size_bytes) filter (where not s.failed), 0), 9223372036854775807)
+      into objects_failed, bytes_freed
+      from settled s;
+end;
+$$;
+comment on function reaper_internal.finish_objects(reaper.batches, jsonb, timestamptz) is
+    'For finish_batch: puts failed objects into cleanup_queue, permanent failures into cleanup_dlq, and takes the bytes of all others off the account.';
+revoke all on function reaper_internal.finish_objects(reaper.batches, jsonb, timestamptz) from public;

@@ -1,0 +1,42 @@
+-- lock_contents: hold content rows until the end of the transaction, in hash order, so that no two batches wait in a circle.
+-- FOR UPDATE and nothing weaker: it waits for the KEY SHARE of a paste whose INSERT is not committed yet.
+-- Without waiting, contents that somebody else holds are left out and named; their pastes are for another time.
+-- What is held cannot change or move: its place and its count are told along, and need not be looked up again.
+create or replace function reaper_internal.lock_contents(
+    in  p_hashes    text[],
+    in  p_wait      boolean,
+    out hashes      text[],
+    out places      tid[],
+    out ref_counts  bigint[],
+    out busy        text[]
+)
+    language plpgsql volatile
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+begin
+    busy := '{}';
+    if p_wait then
+        select array_agg(l.content_hash), array_agg(l.ctid), array_agg(l.ref_count)
+          into hashes, places, ref_counts
+          from (select c.content_hash, c.ctid, c.ref_count
+                  from public.content c where c.content_hash = any (p_hashes) order by c.content_hash for update) as l;
+    else
+        select array_agg(l.content_hash), array_agg(l.ctid), array_agg(l.ref_count)
+          into hashes, places, ref_counts
+          from (select c.content_hash, c.ctid, c.ref_count
+                  from public.content c where c.content_hash = any (p_hashes) order by c.content_hash for update skip locked) as l;
+        -- Those that do not exist at all are nobody's.
+        if exists (select unnest(p_hashes) except select unnest(hashes)) then
+            busy := array(select c.content_hash
+                            from public.content c
+                           where c.content_hash = any (array(select unnest(p_hashes) except select unnest(hashes))));
+        end if;
+    end if;
+    hashes := coalesce(hashes, '{}');
+end;
+$$;
+comment on function reaper_internal.lock_contents(text[], boolean) is
+    'Locks content rows in hash order and returns their hashes, places and counts; without p_wait only those that nobody else holds, and which ones are held.';
+revoke all on function reaper_internal.lock_contents(text[], boolean) from public;

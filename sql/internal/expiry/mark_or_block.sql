@@ -1,0 +1,59 @@
+-- mark_or_block: mark the rows of a claim together; where PostgreSQL refuses, halve until the rows that cannot be marked
+-- stand alone. A trigger, or a constraint that was added NOT VALID, may refuse any UPDATE of an old row.
+-- The caller holds the rows, so they are found by their places, and stay there until they are marked; then they lie elsewhere,
+-- and are told in the order of their new places.
+create or replace function reaper_internal.mark_or_block(
+    in  p_codes   text[],
+    in  p_places  tid[],
+    in  p_now     timestamptz,
+    out codes     text[],
+    out places    tid[]
+)
+    language plpgsql volatile
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
+as $$
+declare
+    v_half     integer := cardinality(p_codes) / 2;
+    v_left     record;
+    v_right    record;
+    v_state    text;
+    v_message  text;
+begin
+    begin
+        with marked as (
+            update public.pastes p
+               set deletion_status = 'DELETION_IN_PROGRESS', deletion_initiated_at = p_now
+             where p.ctid = any (p_places)
+            returning p.short_code, p.ctid
+        )
+        select array_agg(m.short_code), array_agg(m.ctid) into codes, places from (select * from marked order by marked.ctid) as m;
+        if cardinality(codes) = cardinality(p_codes) then
+            return;
+        end if;
+        -- Undoes the marks of the others, which would be found in other places by now.
+        raise exception triggered_data_change_violation using message = 'the row was not marked by its UPDATE: a trigger prevents it';
+    exception when others then
+        v_state := sqlstate;
+        v_message := sqlerrm;
+        if reaper_internal.is_transient(v_state) then
+            raise;
+        end if;
+    end;
+
+    if v_half = 0 then
+        perform reaper_internal.block_rows(p_codes, p_now, v_state, v_message);
+        codes := '{}';
+        places := '{}';
+        return;
+    end if;
+    v_left := reaper_internal.mark_or_block(p_codes[:v_half], p_places[:v_half], p_now);
+    v_right := reaper_internal.mark_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_now);
+    codes := v_left.codes || v_right.codes;
+    places := v_left.places || v_right.places;
+end;
+$$;
+comment on function reaper_internal.mark_or_block(text[], tid[], timestamptz) is
+    'For claim_expired: marks rows that the caller has locked and returns them with their new places; those that PostgreSQL refuses to mark go into reaper.blocked.';
+revoke all on function reaper_internal.mark_or_block(text[], tid[], timestamptz) from public;

@@ -1,0 +1,97 @@
+-- release_contents: subtract references that are gone from contents that the caller holds, and delete those that nobody names.
+-- Whether anybody does is asked here, in a new statement after the locks: only that snapshot has seen every such paste.
+-- ref_count is a cache of the paste rows: where it says zero the rows are asked, and where they disagree they win.
+-- What is held stays where it is on disk, unless a trigger on pastes has changed it meanwhile: then it is found by its key.
+create or replace function reaper_internal.release_contents(
+    in  p_hashes       text[],
+    in  p_places       tid[],
+    in  p_ref_counts   bigint[],
+    in  p_spent        text[],
+    in  p_now          timestamptz,
+    out object_hashes  text[],
+    out object_keys    text[],
+    out object_sizes   bigint[]
+)
+    language plpgsql volatile
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set enable_hashjoin = on
+    set enable_mergejoin = off
+    set jit = off
+as $$
+declare
+    v_counted  record;
+    v_moved    record;
+    v_rows     integer;
+begin
+    with spent as (
+        select s.content_hash, count(*) as refs from unnest(p_spent) as s (content_hash) group by s.content_hash
+    ), counted as (
+        select c.content_hash,
+               c.place,
+               r.expected,
+               -- One paste tells that the content lives; only where the count is wrong are they all counted.
+               case when n.named is null then 0
+                    when r.expected > 0 then 1
+                    else (select count(*) from public.pastes p where p.content_hash = c.content_hash)
+               end as found
+          from spent s
+          join unnest(p_hashes, p_places, p_ref_counts) as c (content_hash, place, ref_count) on c.content_hash = s.content_hash
+         -- An adopted table may allow null: nothing was counted yet.
+         cross join lateral (select coalesce(c.ref_count, 0) - s.refs as expected) as r
+          left join lateral (select true as named from public.pastes p where p.content_hash = c.content_hash limit 1) as n on true
+    ), noted as (
+        insert into reaper.drift (content_hash, expected, found, action, noticed_at)
+        select n.content_hash, n.expected, n.found,
+               case when n.expected > 0 then 'left' when n.found > 0 then 'raised' else 'collected' end, p_now
+          from counted n
+         where n.expected < 0 or (n.expected > 0) <> (n.found > 0)
+    ), judged as (
+        select n.content_hash, n.place, greatest(n.expected, n.found) as refs, n.expected <= 0 and n.found = 0 as dies from counted n
+    )
+    select array_agg(j.content_hash) filter (where j.dies) as dead,
+           array_agg(j.place) filter (where j.dies) as dead_places,
+           array_agg(j.content_hash) filter (where not j.dies) as alive,
+           array_agg(j.place) filter (where not j.dies) as alive_places,
+           array_agg(j.refs) filter (where not j.dies) as refs,
+           count(*) as contents
+      into v_counted
+      from judged j;
+
+    with gone as (
+        delete from public.content c
+         where c.ctid = any (v_counted.dead_places)
+        returning c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
+    )
+    select coalesce(array_agg(g.content_hash), '{}'), coalesce(array_agg(g.object_key), '{}'), coalesce(array_agg(g.size_bytes), '{}')
+      into object_hashes, object_keys, object_sizes
+      from gone g;
+
+    update public.content c
+       set ref_count = a.refs
+      from unnest(v_counted.alive_places, v_counted.refs) as a (place, refs)
+     where c.ctid = a.place;
+    get diagnostics v_rows = row_count;
+
+    if v_rows + cardinality(object_hashes) < v_counted.contents then
+        with gone as (
+            delete from public.content c
+             where c.content_hash = any (v_counted.dead)
+            returning c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
+        )
+        select array_agg(g.content_hash) as hashes, array_agg(g.object_key) as keys, array_agg(g.size_bytes) as sizes
+          into v_moved
+          from gone g;
+        object_hashes := object_hashes || v_moved.hashes;
+        object_keys   := object_keys || v_moved.keys;
+        object_sizes  := object_sizes || v_moved.sizes;
+        update public.content c
+           set ref_count = a.refs
+          from unnest(v_counted.alive, v_counted.refs) as a (content_hash, refs)
+         where c.content_hash = a.content_hash and c.ref_count is distinct from a.refs;
+    end if;
+end;
+$$;
+comment on function reaper_internal.release_contents(text[], tid[], bigint[], text[], timestamptz) is
+    'For release_rows: subtracts p_spent references from held contents, deletes those that nobody names, and returns what they were.';
+revoke all on function reaper_internal.release_contents(text[], tid[], bigint[], text[], timestamptz) from public;

@@ -1,0 +1,57 @@
+-- table_problems: why nothing of this table may be deleted by age, whatever the column.
+create or replace function reaper_internal.table_problems(p_table regclass)
+    returns table (problem text, fix text)
+    language sql stable
+as $$
+    with target as (
+        select c.oid, c.relkind, c.relpersistence, n.nspname,
+               c.oid::regclass::text as label,
+               format('%I.%I', n.nspname, c.relname) as full_name
+          from pg_class c
+          join pg_namespace n on n.oid = c.relnamespace
+         where c.oid = p_table
+    )
+    select format('there is no table %s', coalesce(p_table::text, '(null)')), 'Give the table as its owner sees it: schema.table.'
+     where not exists (select from target)
+    union all
+    select format('%s is %s', t.label, case t.relkind when 'v' then 'a view' when 'm' then 'a materialized view' when 'f' then 'a foreign table'
+                                                      when 'S' then 'a sequence' when 'c' then 'a type' when 't' then 'a toast table' else 'an index' end),
+           'Name the table that holds the rows, in the database that holds it.'
+      from target t
+     where t.relkind not in ('r', 'p')
+    union all
+    select format('%s is a temporary table', t.label), 'Only its own session sees it: let that session delete.'
+      from target t
+     where t.relpersistence = 't'
+    union all
+    select format('%s belongs to PostgreSQL', t.label), 'Name a table of your own.'
+      from target t
+     where t.relpersistence <> 't' and t.nspname ~ '^(pg_|information_schema$)'
+    union all
+    select format('%s is part of the machinery', t.label), 'reaper keeps its own tables, and those of its job queue, small by itself.'
+      from target t
+     where t.nspname in ('reaper', 'procrastinate')
+    union all
+    select format('%s has the drain', t.label), 'Set expires_at: the drain deletes a paste together with its content.'
+      from target t
+     where t.full_name in ('public.pastes', 'public.content')
+    union all
+    select format('%s has tables that inherit from it', t.label), 'Give each of them a policy of its own, or use declarative partitions.'
+      from target t
+     where t.relkind = 'r' and exists (select from pg_inherits i where i.inhparent = t.oid)
+    union all
+    select format('%s, a partition of %s, is a foreign table', c.oid::regclass, t.label), 'Give the partitions that are here a policy each.'
+      from target t
+     cross join reaper_internal.table_tree(t.oid) as p
+      join pg_class c on c.oid = p.relid and c.relkind = 'f' and c.oid <> t.oid
+     where t.relkind = 'p'
+    union all
+    -- Asked as reaper_owner, which deletes.
+    select format('%s has row level security, which hides rows from reaper', t.label),
+           format('alter table %s disable row level security, no force row level security', t.full_name)
+      from target t
+     where t.relkind in ('r', 'p') and row_security_active(t.oid);
+$$;
+comment on function reaper_internal.table_problems(regclass) is
+    'Why a table cannot have a retention policy, and what to do about it; no row when it can.';
+revoke all on function reaper_internal.table_problems(regclass) from public;

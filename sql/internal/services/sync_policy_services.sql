@@ -1,0 +1,17 @@
+-- sync_policy_services: an enabled retention policy is a service like any other; one that is not, is none.
+create or replace function reaper_internal.sync_policy_services()
+    returns void
+    language plpgsql volatile
+as $$
+begin
+    delete from reaper.services s
+     where s.name like 'policy:%'
+       and not exists (select from reaper.retention_schedule() as p where p.enabled and s.name = 'policy:' || p.name);
+    perform reaper.register_service('policy:' || p.name, p.schedule, 'deletes what policy ' || p.name || ' says is too old')
+       from reaper.retention_schedule() as p
+      where p.enabled;
+end;
+$$;
+comment on function reaper_internal.sync_policy_services() is
+    'Keeps one service per enabled retention policy.';
+revoke all on function reaper_internal.sync_policy_services() from public;

@@ -1,0 +1,16 @@
+-- delete_stale_blocks: rows that their users deleted or extended are no longer due, and what blocked them is no news.
+create or replace function reaper_internal.delete_stale_blocks(p_now timestamptz)
+    returns void
+    language sql volatile
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set enable_hashjoin = off
+    set enable_mergejoin = off
+    set jit = off
+as $$
+    delete from reaper.blocked b
+     where not exists (select from public.pastes p where p.short_code = b.short_code and p.expires_at <= p_now);
+$$;
+comment on function reaper_internal.delete_stale_blocks(timestamptz) is
+    'For reset_stuck: removes rows from reaper.blocked that are gone or not due any more.';
+revoke all on function reaper_internal.delete_stale_blocks(timestamptz) from public;
