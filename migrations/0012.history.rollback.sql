@@ -9,6 +9,7 @@ begin
     end if;
 end;
 $$;
+drop table reaper.unreferenced_scan;
 drop table reaper.stray_scan;
 drop sequence reaper.refusals;
 drop table reaper.drift;

@@ -267,10 +267,6 @@ class Queries:
         """Replace rows of the byte accounts by their sums; returns how many."""
         return int(self._value("select reaper.fold_accounts(%s)", limit))
 
-    def forget_old_services(self) -> None:
-        """Take services of earlier releases out of the schedule."""
-        self._value("select reaper.forget_old_services()")
-
     def register_service(self, name: str, schedule: str, description: str, enabled: bool) -> None:
         """Make a service known; what a DBA changed stays."""
         self._value("select reaper.register_service(%s, %s, %s, %s)", name, schedule, description, enabled)

@@ -44,7 +44,6 @@ COMMITS = (
     "finish_probe",
     "finish_run",
     "fold_accounts",
-    "forget_old_services",
     "give_back",
     "heartbeat",
     "leave_unknown",

@@ -86,8 +86,7 @@ class Crew:
     _complained: dict[str, str] = field(default_factory=dict)
 
     def register(self) -> None:
-        """Enter the services into the schedule, and take out those of earlier releases."""
-        self.session.call(lambda q: q.forget_old_services())
+        """Enter the services into the schedule."""
         for service in self.services.values():
             self._register(service)
 

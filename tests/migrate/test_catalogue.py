@@ -83,7 +83,6 @@ EXECUTE = {
     "finish_run": DOING,
     "fold_accounts": DOING,
     "forget_gone": NOBODY,
-    "forget_old_services": DOING,
     "forget_unblocked": NOBODY,
     "free_names": NOBODY,
     "fresh_key": NOBODY,

@@ -53,6 +53,25 @@ def test_a_rollback_that_would_lose_pastes_refuses_and_the_schema_still_works(ds
     assert column(dsn, "select invariant from reaper.check_invariants()") == []
 
 
+def test_a_changed_setting_stops_the_way_back_before_the_first_table_goes(dsn: str) -> None:
+    with admin(dsn) as connection:
+        connection.execute("update reaper.settings set drain_slots = 3, wait_for_standby = '*'")
+    with pytest.raises(WouldLoseInformation, match=r"changed in it: drain_slots, wait_for_standby$"):
+        migrate(dsn, to="base")
+    assert not migrate(dsn).applied
+
+
+def test_the_schema_of_internal_functions_belongs_to_the_owner_and_nobody_else_may_use_it(dsn: str) -> None:
+    query = """
+        select nspowner::regrole::text, nspacl::text, obj_description(oid) from pg_namespace
+         where nspname = 'reaper_internal'
+    """
+    with admin(dsn) as connection:
+        [(owner, rights, comment)] = connection.execute(query).fetchall()
+    assert (owner, rights) == ("reaper_owner", None)
+    assert comment
+
+
 def test_four_migrators_at_once_on_an_empty_database(empty_db_dsn: str) -> None:
     start = threading.Barrier(4)
 

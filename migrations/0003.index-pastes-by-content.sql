@@ -1,5 +1,5 @@
--- Who still names this content? Asked under lock before a content row goes, and by the foreign key when it does. Built
--- before the foreign key: without it an application's own DELETE of content would read all pastes.
+-- Builds the index of pastes by content: asked under lock before a content row goes, and by the foreign key when it does. It comes
+-- before the foreign key of adopted tables: without it an application's own DELETE of content would read all pastes.
 -- locks: pastes SHARE UPDATE EXCLUSIVE while it builds; readers and writers go on
 -- depends: 0002.content-and-pastes
 -- transactional: false

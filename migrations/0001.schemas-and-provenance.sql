@@ -1,5 +1,10 @@
--- Remembers what reaper made in the application's tables, so that a rollback never drops what it did not create.
+-- Creates the schema of internal functions, and the table that remembers what reaper made in the application's tables, so that
+-- a rollback never drops what it did not create. Schema reaper itself comes with the ledger of migrations.
 -- locks: none on existing tables
+create schema if not exists reaper_internal authorization reaper_owner;
+comment on schema reaper_internal is
+    'Functions that functions of schema reaper call. Nobody else is granted anything here, and signatures may change with any release.';
+
 create table if not exists reaper.provenance (
     object   text        not null primary key,
     made_at  timestamptz not null default now()

@@ -1,6 +1,6 @@
--- Which rows of which tables go when they are old: the policies of add_retention_policy(). None is enabled at first.
+-- Creates the table of retention policies: which rows of which tables go when they are old. None is enabled at first.
 -- locks: none on existing tables
--- depends: 0014.drift-lowered
+-- depends: 0012.history
 create table if not exists reaper.retention_policies (
     name             text collate "C" not null primary key constraint retention_policies_name_check
                                       check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),

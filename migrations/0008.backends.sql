@@ -1,7 +1,7 @@
--- Where bytes lie, how many, and which of these places answer. One row per backend, one row per copy of an object, and byte
+-- Creates the tables of backends: where bytes lie, how many, and which of these places answer. One row per backend, one row per copy of an object, and byte
 -- accounts that are only ever added to: one hot account row would make all writers wait for each other.
 -- locks: none on existing tables
--- depends: 0016.services
+-- depends: 0007.index-object-keys
 create table if not exists reaper.backend_list (
     name              text collate "C" not null primary key constraint backend_list_name_check
                                        check (name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'),
@@ -47,25 +47,6 @@ create table if not exists reaper.byte_deltas (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create index if not exists byte_deltas_backend on reaper.byte_deltas (backend) include (used_bytes, orphan_bytes, reserved_bytes);
 
-alter table reaper.settings add column if not exists circuit_failures integer not null default 5
-    constraint settings_circuit_failures_check check (circuit_failures between 1 and 1000);
-alter table reaper.settings add column if not exists circuit_pause interval not null default '30 seconds'
-    constraint settings_circuit_pause_check check (circuit_pause between interval '1 second' and interval '1 hour');
-grant update (circuit_failures, circuit_pause) on reaper.settings to reaper_ops;
-
--- What is owed already has bytes behind it: the accounts begin with them.
-insert into reaper.byte_deltas (backend, orphan_bytes)
-select o.backend, sum(coalesce(o.size_bytes, 0))
-  from (select q.backend, q.size_bytes from reaper.cleanup_queue q
-        union all
-        select d.backend, d.size_bytes from reaper.cleanup_dlq d
-        union all
-        select b.backend, b.size_bytes
-          from reaper.batches r
-         cross join unnest(r.object_backends, r.object_sizes) as b (backend, size_bytes)) as o
- where not exists (select from reaper.byte_deltas)
- group by o.backend;
-
 comment on table reaper.backend_list is 'Every place where objects lie: one bucket each. Read it through the view reaper.backends; change it with register_backend(), set_quota() and set_backend_state().';
 comment on column reaper.backend_list.name is 'As in reaper.toml; the one that comes from REAPER_S3_BUCKET is called default.';
 comment on column reaper.backend_list.quota is 'How many bytes may lie there, orphans and reservations included; null = as many as come.';
@@ -94,5 +75,3 @@ comment on column reaper.byte_deltas.backend is 'The backend.';
 comment on column reaper.byte_deltas.used_bytes is 'Change of the bytes of copies in object_locations.';
 comment on column reaper.byte_deltas.orphan_bytes is 'Change of the bytes whose deletion is owed: released batches, cleanup_queue and cleanup_dlq.';
 comment on column reaper.byte_deltas.reserved_bytes is 'Change of the bytes that put intents have reserved.';
-comment on column reaper.settings.circuit_failures is 'After so many failures in a row a backend is left alone.';
-comment on column reaper.settings.circuit_pause is 'How long at first; doubles with each probe that fails, up to ten minutes.';

@@ -1,6 +1,7 @@
--- The schedule as data: which service runs when, who paused it, how its last run ended; an audit of what people did; errors of jobs.
--- locks: reaper.settings and reaper.workers ACCESS EXCLUSIVE, catalogue change only (milliseconds)
--- depends: 0015.retention-policies
+-- Creates the schedule as data: which service runs when, who paused it, how its last run ended; an audit of what people did; errors
+-- of jobs.
+-- locks: none on existing tables
+-- depends: 0013.retention-policies
 create table if not exists reaper.services (
     name                  text collate "C" not null primary key,
     service_key           integer     generated always as identity unique,
@@ -41,15 +42,6 @@ create table if not exists reaper.job_errors (
 );
 create index if not exists job_errors_job on reaper.job_errors (job_id);
 
-alter table reaper.settings add column if not exists drain_slots integer not null default 2
-    constraint settings_drain_slots_check check (drain_slots between 1 and 64);
-alter table reaper.settings add column if not exists max_replica_lag interval default '30 seconds'
-    constraint settings_max_replica_lag_check check (max_replica_lag > interval '0');
-alter table reaper.settings add column if not exists max_snapshot_age interval
-    constraint settings_max_snapshot_age_check check (max_snapshot_age > interval '0');
-alter table reaper.workers add column if not exists throttled text;
-grant update (drain_slots, max_replica_lag, max_snapshot_age) on reaper.settings to reaper_ops;
-
 comment on table reaper.services is 'What runs by itself, and when. Change it with pause(), resume(), reschedule(), run_now(), enable_service(), disable_service().';
 comment on column reaper.services.name is 'The service; policy:NAME for a retention policy.';
 comment on column reaper.services.service_key is 'The second key of its advisory lock.';
@@ -83,7 +75,3 @@ comment on column reaper.job_errors.task is 'Its task.';
 comment on column reaper.job_errors.attempt is 'Which attempt.';
 comment on column reaper.job_errors.error is 'What was raised.';
 comment on column reaper.job_errors.at is 'When.';
-comment on column reaper.settings.drain_slots is 'How many drain jobs run side by side, over all workers.';
-comment on column reaper.settings.max_replica_lag is 'A drain waits while a replica is further behind than this; null = never.';
-comment on column reaper.settings.max_snapshot_age is 'A drain waits while a snapshot is older than this; null = never.';
-comment on column reaper.workers.throttled is 'Why the worker waits at this moment; null = it does not.';

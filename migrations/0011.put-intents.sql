@@ -1,6 +1,7 @@
--- What writers are about to store: the intent comes before the upload, so that bytes nobody committed are found and removed.
--- locks: reaper.settings ACCESS EXCLUSIVE, catalogue change only (milliseconds)
--- depends: 0017.backends
+-- Creates the table of what writers are about to store: the intent comes before the upload, so that bytes that were never committed
+-- are found and removed.
+-- locks: none on existing tables
+-- depends: 0010.owed-deletions
 create table if not exists reaper.put_intents (
     intent_id        uuid        not null primary key,
     short_code       text        not null,
@@ -21,12 +22,6 @@ create table if not exists reaper.put_intents (
 -- By backend, so that the pile of one that does not answer is never walked.
 create index if not exists put_intents_due on reaper.put_intents (backend, next_attempt);
 
-alter table reaper.settings add column if not exists intent_min_age interval not null default '15 minutes'
-    constraint settings_intent_min_age_check check (intent_min_age between interval '1 second' and interval '7 days');
-alter table reaper.settings add column if not exists pending_action text not null default 'commit'
-    constraint settings_pending_action_check check (pending_action in ('commit', 'drop'));
-grant update (intent_min_age, pending_action) on reaper.settings to reaper_ops;
-
 comment on table reaper.put_intents is 'Puts that were begun and not yet committed or aborted. The pending reaper resolves those older than settings.intent_min_age.';
 comment on column reaper.put_intents.intent_id is 'What begin_put returned.';
 comment on column reaper.put_intents.short_code is 'The paste that is to be.';
@@ -42,5 +37,3 @@ comment on column reaper.put_intents.attempts is 'How often the pending reaper c
 comment on column reaper.put_intents.last_error is 'Why not.';
 comment on column reaper.put_intents.next_attempt is 'The pending reaper leaves it alone until then.';
 comment on column reaper.put_intents.lease is 'The fencing token of whoever resolves it now.';
-comment on column reaper.settings.intent_min_age is 'How old an intent is before the pending reaper looks at it: longer than the longest upload.';
-comment on column reaper.settings.pending_action is 'What becomes of an intent whose object is there and whole: commit (the paste is made) or drop.';

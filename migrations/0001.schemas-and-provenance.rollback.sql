@@ -1,2 +1,4 @@
 revoke usage on schema reaper from reaper_worker, reaper_app, reaper_ops, reaper_ro;
 drop table if exists reaper.provenance;
+-- Without CASCADE: what is still in it was not made by reaper.
+drop schema if exists reaper_internal;
