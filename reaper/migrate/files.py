@@ -39,6 +39,11 @@ class Migration:
     rollback: tuple[str, ...] | None = field(repr=False)
 
     @property
+    def number(self) -> str:
+        """What stands before the first dot of the id."""
+        return self.id.split(".")[0]
+
+    @property
     def hash(self) -> str:
         """The key under which yoyo's own tables know this migration."""
         return str(get_migration_hash(self.id))
@@ -72,7 +77,7 @@ def find(migrations: tuple[Migration, ...], wanted: str) -> int:
     if wanted == BASE:
         return -1
     for position, migration in enumerate(migrations):
-        if wanted in (migration.id, migration.id.split(".")[0]):
+        if wanted in (migration.id, migration.number):
             return position
     known = ", ".join([BASE, *(m.id for m in migrations)])
     raise MigrationRefused(f"there is no migration {wanted!r}", f"Known are: {known}")
@@ -146,12 +151,11 @@ def _order_problems(migrations: tuple[Migration, ...]) -> list[str]:
     seen: set[str] = set()
     numbers: set[str] = set()
     for migration in migrations:
-        number = migration.id.split(".")[0]
-        if number in numbers:
-            problems.append(f"{migration.id}: the number {number} is taken twice")
+        if migration.number in numbers:
+            problems.append(f"{migration.id}: the number {migration.number} is taken twice")
         problems += [
             f"{migration.id}: depends on {d}, which does not come before it" for d in migration.depends - seen
         ]
         seen.add(migration.id)
-        numbers.add(number)
+        numbers.add(migration.number)
     return problems

@@ -6,7 +6,7 @@ import getpass
 import os
 import socket
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -198,6 +198,21 @@ def verify_checksums(applied: dict[str, str], known: Iterable[Migration], where:
         raise MigrationRefused(
             f"{where}: already applied, but edited since: {', '.join(edited)}",
             "Restore the file as it was applied, and put the change into a new migration.",
+        )
+
+
+def refuse_unreleased_past(applied: Iterable[str], known: Sequence[Migration]) -> None:
+    """Refuse a ledger whose numbers are ours and whose names are not: a newer release only adds numbers."""
+    ids = {migration.id for migration in known}
+    newest = max((migration.number for migration in known), default="")
+    past = sorted(name for name in applied if name not in ids and name.split(".")[0] <= newest)
+    if past:
+        raise MigrationRefused(
+            f"this database was migrated by an unreleased version of reaper ({past[0]} is unknown to this"
+            " release); there is no path from it",
+            "Let that version finish what it owes (reaper drain), stop it, dump the application's tables"
+            " (pg_dump -t public.content -t public.pastes), drop schema reaper (drop schema reaper cascade),"
+            " then migrate again.",
         )
 
 

@@ -12,7 +12,7 @@ from reaper.errors import MigrationRefused
 from reaper.migrate import code, files, leftovers, preflight, procrastinate, roles
 from reaper.migrate.code import CodeFile, CodePlan
 from reaper.migrate.files import Migration
-from reaper.migrate.ledger import Ledger, verify_checksums
+from reaper.migrate.ledger import Ledger, refuse_unreleased_past, verify_checksums
 from reaper.migrate.source import Source
 from reaper.migrate.steps import Chain
 
@@ -93,6 +93,7 @@ def make(connection: Connection, source: Source, to: str | None = None) -> Plan:
     release = read_release(source)
     preflight.check_server(connection)
     applied = REAPER.applied(connection)
+    refuse_unreleased_past(applied, release.chain.migrations)
     verify_checksums(applied, release.chain.migrations, "schema reaper")
     ups, downs = _moves(release.chain.migrations, applied, to)
     jobs = _procrastinate_steps(connection, release.procrastinate) if ups or not downs else ()
