@@ -1,3 +1,5 @@
+-- Drops the tables of backends, where nothing would be lost.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.object_locations)

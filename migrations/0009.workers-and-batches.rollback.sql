@@ -1,3 +1,5 @@
+-- Drops the tables of workers, batches and blocked rows, where nothing is owed.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.batches);

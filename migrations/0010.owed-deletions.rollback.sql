@@ -1,3 +1,5 @@
+-- Drops the queues, where they are empty.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.cleanup_queue) + (select count(*) from reaper.cleanup_dlq)

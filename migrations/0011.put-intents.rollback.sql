@@ -1,3 +1,5 @@
+-- Drops the table of intents, where it is empty.
+-- locks: reaper.put_intents ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.put_intents);

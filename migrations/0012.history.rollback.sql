@@ -1,3 +1,5 @@
+-- Drops the history, where it is empty.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.runs) + (select count(*) from reaper.drift);

@@ -1,3 +1,5 @@
+-- Drops the table of policies, where it is empty.
+-- locks: reaper.retention_policies ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.retention_policies);

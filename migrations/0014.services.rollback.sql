@@ -1,3 +1,5 @@
+-- Drops the schedule, where nobody changed it and the audit is empty.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.audit)

@@ -1,3 +1,5 @@
+-- Drops the settings, where all have their defaults.
+-- locks: reaper.settings ACCESS EXCLUSIVE, for moments
 create temporary table settings_default (like reaper.settings including defaults) on commit drop;
 insert into settings_default default values;
 do $$

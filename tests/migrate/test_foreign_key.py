@@ -1,4 +1,4 @@
-"""The foreign key from pastes to content: RESTRICT where reaper makes it, untouched where the application did."""
+"""The foreign key from pastes to content: RESTRICT where reaper makes it, untouched where it was there."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def past(empty_db_dsn: str, tmp_path: Path) -> str:
     release = Workshop(tmp_path)
     release.tables("provenance", "blocked")
     release.migration("0026.one-foreign-key", "select 1;")
-    migrate(empty_db_dsn, source=release.source)
+    migrate(empty_db_dsn, folders=release.folders)
     build(empty_db_dsn)
     return empty_db_dsn
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reaper.migrate.source import installed_source
+from reaper.migrate.release_folders import installed_folders
 from tests.paste_fixtures import Connection
 from tests.reliability.mutants.scene import Play
 
@@ -20,7 +20,7 @@ class Edit:
 
     def load(self, db: Connection) -> None:
         """Put the changed function into the database; what is to be changed is there so many times."""
-        text = (installed_source().sql / "functions" / f"{self.function}.sql").read_text(encoding="utf-8")
+        text = (installed_folders().sql / "functions" / f"{self.function}.sql").read_text(encoding="utf-8")
         found = text.count(self.safeguard)
         assert found == self.times, f"{self.safeguard!r} is {found} times in {self.function}"
         db.execute(text.replace(self.safeguard, self.instead).encode())

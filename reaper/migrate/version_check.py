@@ -6,8 +6,8 @@ from psycopg import errors
 
 from reaper.db.connection import Connection
 from reaper.errors import ConfigError, SchemaTooOld
-from reaper.migrate import files
-from reaper.migrate.source import Source, installed_source
+from reaper.migrate.migration_files import migration_ids
+from reaper.migrate.release_folders import ReleaseFolders, installed_folders
 
 _HINT = "Run `reaper migrate` with this release, then start again."
 
@@ -17,10 +17,10 @@ def schema_version(connection: Connection) -> str | None:
     return max(_applied(connection), default=None)
 
 
-def check_schema(connection: Connection, source: Source | None = None) -> None:
+def check_schema(connection: Connection, folders: ReleaseFolders | None = None) -> None:
     """Refuse a schema that lacks migrations of this release; a newer one is fine, signatures only grow."""
     applied = _applied(connection)
-    known = files.ids((source or installed_source()).migrations)
+    known = migration_ids((folders or installed_folders()).migrations)
     if missing := [migration for migration in known if migration not in applied]:
         at = f"is at {max(applied)}" if applied else "has no schema of reaper"
         raise SchemaTooOld(

@@ -10,7 +10,7 @@ from reaper.errors import BadMigration
 
 
 @dataclass(frozen=True)
-class Source:
+class ReleaseFolders:
     """The folders that a migration is made from; without `procrastinate` its schema is left out."""
 
     migrations: Path
@@ -18,10 +18,10 @@ class Source:
     procrastinate: Path | None = None
 
 
-def installed_source() -> Source:
+def installed_folders() -> ReleaseFolders:
     """The folders of the installed release."""
     root = _data_root()
-    return Source(root / "migrations", root / "sql", _procrastinate_migrations())
+    return ReleaseFolders(root / "migrations", root / "sql", _procrastinate_migrations())
 
 
 def _data_root() -> Path:

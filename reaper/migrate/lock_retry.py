@@ -1,4 +1,4 @@
-"""Trying again while a table is busy, and saying who kept it busy."""
+"""Trying a step again while its locks are not free, and naming the sessions that hold them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from reaper.db.connection import Connection
 from reaper.errors import ReaperError, TableBusy
-from reaper.migrate.session import session
+from reaper.migrate.connection import migrator_connection
 
 T = TypeVar("T")
 
@@ -29,15 +29,15 @@ _WATCH_EVERY = 0.02
 
 
 @dataclass
-class Patience:
-    """Runs an attempt again while locks are not to be had, for up to `seconds`."""
+class LockRetry:
+    """Runs an attempt again while its locks are not free, for up to `seconds`."""
 
     dsn: str = field(repr=False)
     seconds: float = 60.0
     _blockers: dict[int, str] = field(default_factory=dict)
 
     def run(self, what: str, connection: Connection, attempt: Callable[[], T]) -> T:
-        """The attempt's result; TableBusy, naming who was in the way, when the time is over."""
+        """The attempt's result; TableBusy, naming the sessions that hold the locks, when the time is over."""
         deadline = time.monotonic() + self.seconds
         pause = 0.05
         try:
@@ -55,16 +55,16 @@ class Patience:
                     raise self._busy(what) from None
 
     def _busy(self, what: str) -> TableBusy:
-        who = "; ".join(self._blockers.values()) or "sessions that were gone before they could be named"
+        who = "; ".join(self._blockers.values()) or "sessions that ended before they could be named"
         return TableBusy(
-            f"{what}: a lock was not to be had within {self.seconds:g} s; in the way: {who}",
+            f"{what}: could not get its locks within {self.seconds:g} s; blocked by {who}",
             "What was applied stays applied. Wait for these sessions or end them with"
             " pg_terminate_backend(pid), then migrate again.",
         )
 
     @contextmanager
     def _watching(self, pid: int) -> Iterator[None]:
-        """Look, from a second connection, for whom the connection with this pid waits."""
+        """Note, on a second connection, which sessions block the one with this pid."""
         done = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(pid, done), daemon=True)
         watcher.start()
@@ -76,14 +76,14 @@ class Patience:
 
     def _watch(self, pid: int, done: threading.Event) -> None:
         try:
-            with session(self.dsn) as connection:
+            with migrator_connection(self.dsn) as connection:
                 while not done.is_set():
                     rows = connection.execute(_BLOCKERS, (pid,)).fetchall()
                     if rows:
                         self._blockers = {row[0]: _describe(*row) for row in rows}
                     done.wait(_WATCH_EVERY)
         except (psycopg.Error, ReaperError):
-            # The names are a courtesy; without them the attempt goes on.
+            # The names are a courtesy; without them the attempt continues.
             return
 
 

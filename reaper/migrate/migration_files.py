@@ -21,6 +21,15 @@ _DIRECTIVE = re.compile(r"^(locks|depends|transactional|skip-if)\s*:\s*(.*)$")
 
 
 @dataclass(frozen=True)
+class Rollback:
+    """The way back of one migration."""
+
+    summary: str
+    locks: str
+    statements: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Migration:
     """One step that changes what holds data, with the way back.
 
@@ -36,7 +45,7 @@ class Migration:
     transactional: bool
     skip_if: str | None
     statements: tuple[str, ...] = field(repr=False)
-    rollback: tuple[str, ...] | None = field(repr=False)
+    rollback: Rollback | None = field(repr=False)
 
     @property
     def number(self) -> str:
@@ -54,25 +63,25 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
-def read(folder: Path) -> tuple[Migration, ...]:
+def read_migrations(folder: Path) -> tuple[Migration, ...]:
     """Our own migrations in the order in which they run; BadMigration lists every broken rule."""
-    migrations = read_foreign(folder)
+    migrations = read_foreign_migrations(folder)
     if problems := [text for m in migrations for text in _problems(m)] + _order_problems(migrations):
         raise BadMigration("the migrations of this release are broken: " + "; ".join(problems))
     return migrations
 
 
-def read_foreign(folder: Path) -> tuple[Migration, ...]:
+def read_foreign_migrations(folder: Path) -> tuple[Migration, ...]:
     """Another package's migrations in the order of their names, without our rules for headers."""
     return tuple(_read_one(path) for path in _forward(folder))
 
 
-def ids(folder: Path) -> list[str]:
+def migration_ids(folder: Path) -> list[str]:
     """The migrations' ids in order, without a look at what they do: every command asks for them."""
     return [path.stem for path in _forward(folder)]
 
 
-def find(migrations: tuple[Migration, ...], wanted: str) -> int:
+def position_of(migrations: tuple[Migration, ...], wanted: str) -> int:
     """The position of an id, or of its number alone; -1 stands for `base`."""
     if wanted == BASE:
         return -1
@@ -90,7 +99,6 @@ def _forward(folder: Path) -> list[Path]:
 def _read_one(path: Path) -> Migration:
     sha256 = checksum(path)
     directives, statements = _split(path, sha256)
-    back = path.with_suffix("").with_name(path.stem + ROLLBACK)
     header = _header(path.read_text(encoding="utf-8"))
     return Migration(
         id=path.stem,
@@ -101,8 +109,15 @@ def _read_one(path: Path) -> Migration:
         transactional=directives.get("transactional", "true").strip().lower() != "false",
         skip_if=header["skip-if"] or None,
         statements=statements,
-        rollback=_split(back, checksum(back))[1] if back.exists() else None,
+        rollback=_read_rollback(path.with_name(path.stem + ROLLBACK)),
     )
+
+
+def _read_rollback(path: Path) -> Rollback | None:
+    if not path.exists():
+        return None
+    header = _header(path.read_text(encoding="utf-8"))
+    return Rollback(_first_sentence(header[""]), header["locks"], _split(path, checksum(path))[1])
 
 
 @cache
@@ -137,13 +152,16 @@ def _problems(migration: Migration) -> list[str]:
     problems = []
     if not _NAME.match(migration.id):
         problems.append(f"{migration.id}: the name is not of the form NNNN.name")
-    if not migration.summary:
-        problems.append(f"{migration.id}: no header says what it does")
-    if not migration.locks:
-        problems.append(f"{migration.id}: no '-- locks:' line says what it locks")
     if migration.rollback is None:
         problems.append(f"{migration.id}: no {migration.id}{ROLLBACK}")
-    return problems
+    else:
+        problems += _header_problems(migration.id + ROLLBACK, migration.rollback)
+    return problems + _header_problems(migration.id, migration)
+
+
+def _header_problems(name: str, part: Migration | Rollback) -> list[str]:
+    problems = [] if part.summary else [f"{name}: no header says what it does"]
+    return problems + ([] if part.locks else [f"{name}: no '-- locks:' line says what it locks"])
 
 
 def _order_problems(migrations: tuple[Migration, ...]) -> list[str]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reaper.migrate.files import read_foreign
-from reaper.migrate.ledger import Ledger
-from reaper.migrate.steps import Chain
+from reaper.migrate.ledger import Ledger, MigrationChain
+from reaper.migrate.migration_files import read_foreign_migrations
 
 SCHEMA = "procrastinate"
 
@@ -35,6 +34,6 @@ comment on schema procrastinate is 'The job queue, made and upgraded by reaper m
 """
 
 
-def chain(folder: Path | None) -> Chain:
+def read_chain(folder: Path | None) -> MigrationChain:
     """The package's migrations; an empty chain where they are left out."""
-    return Chain(Ledger(SCHEMA), read_foreign(folder) if folder else ())
+    return MigrationChain(Ledger(SCHEMA), read_foreign_migrations(folder) if folder else ())
