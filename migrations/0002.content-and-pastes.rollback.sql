@@ -1,3 +1,5 @@
+-- Drops content and pastes where reaper created them and they are empty; else takes only its rights back.
+-- locks: pastes and content ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint;

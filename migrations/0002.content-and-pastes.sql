@@ -1,6 +1,7 @@
--- Creates content and pastes where the application has none. Tables that are there are left alone; a later step extends them.
+-- Creates content and pastes where the application has none. Existing tables stay as they are here; 0004 extends them. RESTRICT,
+-- because with NO ACTION PostgreSQL runs two queries for every deleted content instead of one (docs/decisions/0009).
 -- locks: none on existing tables
--- depends: 0001.provenance
+-- depends: 0001.schemas-and-provenance
 insert into reaper.provenance (object)
 select 'table ' || t.name
   from (values ('content'), ('pastes')) as t (name)
@@ -18,7 +19,7 @@ create table if not exists public.content (
 create table if not exists public.pastes (
     short_code             text collate "C" not null primary key,
     content_hash           text collate "C" not null
-                           constraint pastes_content_hash_fkey references public.content (content_hash),
+                           constraint pastes_content_hash_fkey references public.content (content_hash) on delete restrict,
     created_at             timestamptz      not null default now(),
     expires_at             timestamptz,
     deletion_status        varchar(20)      not null default 'NOT_EXPIRED'

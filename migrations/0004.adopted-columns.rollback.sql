@@ -1,3 +1,5 @@
+-- Drops the columns and constraints that reaper added, where nothing would be lost.
+-- locks: pastes and content ACCESS EXCLUSIVE, for one scan of both and catalogue changes
 do $$
 declare
     v_column  text;

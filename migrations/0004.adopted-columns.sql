@@ -1,7 +1,8 @@
--- Gives an application's own tables the columns and constraints that reaper needs; finds nothing to do on tables made by step 0002.
--- No row is rewritten: defaults are constants, constraints come NOT VALID and are validated by the next step.
+-- Gives an application's own tables the columns and constraints that reaper needs; finds nothing to do on tables made by 0002.
+-- No row is rewritten: defaults are constants, constraints come NOT VALID and are validated by the next step. A foreign key that the
+-- application made stays as it is, whatever its action.
 -- locks: pastes and content ACCESS EXCLUSIVE, catalogue changes only (milliseconds); waits for it at most 100 ms at a time
--- depends: 0003.index-paste-content
+-- depends: 0003.index-pastes-by-content
 
 -- Waiting in this weak mode, which no reader or writer notices, makes an autovacuum give way; only then the strong lock is asked for.
 set local lock_timeout = '5s';
@@ -54,7 +55,7 @@ begin
                     where c.conrelid = 'public.pastes'::regclass and c.confrelid = 'public.content'::regclass
                       and c.contype = 'f' and c.conkey = array[p.attnum] and c.confkey = array[t.attnum]) then
         alter table public.pastes add constraint pastes_content_hash_fkey
-            foreign key (content_hash) references public.content (content_hash) not valid;
+            foreign key (content_hash) references public.content (content_hash) on delete restrict not valid;
         insert into reaper.provenance (object) values ('constraint pastes.pastes_content_hash_fkey') on conflict do nothing;
     end if;
 end;

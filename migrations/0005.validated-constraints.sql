@@ -1,5 +1,5 @@
 -- Validates the constraints of the last step: from here on the planner and reaper may rely on them.
--- locks: pastes SHARE UPDATE EXCLUSIVE and content ROW SHARE for one scan of pastes; readers and writers go on
+-- locks: pastes SHARE UPDATE EXCLUSIVE and content ROW SHARE for one scan of pastes; readers and writers are not blocked
 -- depends: 0004.adopted-columns
 set local lock_timeout = '5s';
 do $$
@@ -21,6 +21,6 @@ exception when foreign_key_violation then
         message = format('%s paste rows name content that does not exist',
                          (select count(*) from public.pastes p
                            where not exists (select from public.content c where c.content_hash = p.content_hash))),
-        hint    = 'Delete these pastes or restore their content rows, then run reaper migrate again; it goes on from here.';
+        hint    = 'Delete these pastes or restore their content rows, then run reaper migrate again; it resumes with this step.';
 end;
 $$;

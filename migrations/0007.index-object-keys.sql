@@ -1,5 +1,5 @@
--- An object key names one content row and no other: a key that is used twice could be deleted under a live paste.
--- locks: content SHARE UPDATE EXCLUSIVE while it builds; readers and writers go on
+-- Builds the unique index of object keys: a key that two content rows name could be deleted under a live paste.
+-- locks: content SHARE UPDATE EXCLUSIVE while it builds; readers and writers are not blocked
 -- depends: 0006.index-due-pastes
 -- transactional: false
 -- skip-if: select exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0] where i.indrelid = 'public.content'::regclass and a.attname = 'object_key' and i.indisunique and i.indnkeyatts = 1 and i.indisvalid and i.indpred is null)

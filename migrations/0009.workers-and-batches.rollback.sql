@@ -1,3 +1,5 @@
+-- Drops the tables of workers, batches and blocked rows, where nothing is owed.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.batches);
@@ -9,5 +11,7 @@ begin
     end if;
 end;
 $$;
+-- No information: the next drain finds every blocked row again.
+drop table reaper.blocked;
 drop table reaper.batches;
 drop table reaper.workers;

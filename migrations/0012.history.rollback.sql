@@ -1,3 +1,5 @@
+-- Drops the history, where it is empty.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare
     v_rows bigint := (select count(*) from reaper.runs) + (select count(*) from reaper.drift);
@@ -9,6 +11,7 @@ begin
     end if;
 end;
 $$;
+drop table reaper.unreferenced_scan;
 drop table reaper.stray_scan;
 drop sequence reaper.refusals;
 drop table reaper.drift;

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
+from reaper.migrate.source import installed_source
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
-from reaper.migrate.source import installed_source
 
 PAGE = Path(__file__).parent.parent / "docs" / "sql.md"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -14,7 +16,7 @@ from reaper import config
 from reaper.migrate import Plan, Report, render_sql
 from reaper.migrate import migrate as run_migration
 from reaper.migrate import plan as make_plan
-from reaper.migrate.files import Migration
+from reaper.migrate.step import Kind, Step
 
 _ToId = Annotated[
     str | None,
@@ -90,38 +92,47 @@ def _show_plan(plan: Plan, as_json: bool) -> None:
         typer.echo(json.dumps(plan.as_dict(), indent=2))
         return
     console = Console()
-    if console.is_terminal and (plan.migrations or plan.rollbacks):
+    if console.is_terminal and not plan.empty:
         console.print(_table(plan))
     else:
-        _echo_all(line for m in (*plan.rollbacks, *plan.migrations) for line in _step_lines(m, plan))
+        _echo_all(line for step in _shown(plan) for line in _step_lines(step))
     _echo_all(_other_lines(plan))
 
 
+def _shown(plan: Plan) -> Iterator[Step]:
+    """Every step; those of procrastinate as one."""
+    for kind, group in groupby(plan.steps, key=lambda step: step.kind):
+        steps = list(group)
+        if kind is Kind.APPLY_PROCRASTINATE:
+            title = f"apply {len(steps)} migrations of procrastinate in its own schema"
+            yield replace(steps[0], title=title)
+        else:
+            yield from steps
+
+
 def _table(plan: Plan) -> Table:
-    table = Table("migration", "what it does", "locks")
-    for migration in (*plan.rollbacks, *plan.migrations):
-        back = "[yellow]back[/] " if migration in plan.rollbacks else ""
-        locks = migration.locks if migration.transactional else f"{migration.locks} [dim](no transaction)[/]"
-        table.add_row(back + migration.id, migration.summary, locks)
+    table = Table("what it does", "locks")
+    for step in _shown(plan):
+        locks = step.locks if step.transactional else f"{step.locks} [dim](no transaction)[/]"
+        table.add_row("\n".join((step.title, *_code_lines(step))), locks)
     return table
 
 
-def _step_lines(migration: Migration, plan: Plan) -> Iterator[str]:
-    verb = "roll back" if migration in plan.rollbacks else "apply"
-    yield f"{verb} {migration.id}: {migration.summary}"
-    yield f"    locks: {migration.locks}" + ("" if migration.transactional else " (outside a transaction)")
+def _step_lines(step: Step) -> Iterator[str]:
+    yield step.title
+    yield f"    locks: {step.locks}" + ("" if step.transactional else " (outside a transaction)")
+    yield from _code_lines(step)
+
+
+def _code_lines(step: Step) -> Iterator[str]:
+    if step.kind is Kind.LOAD_CODE:
+        yield from (f"    load {path}" for path in step.names)
+    yield from (f"    drop {path}" for path in step.dropped)
 
 
 def _other_lines(plan: Plan) -> Iterator[str]:
-    if plan.roles:
-        yield f"create the roles {', '.join(plan.roles)}"
     if plan.role_problem:
         yield f"warning: {plan.role_problem.message}. {plan.role_problem.hint}"
-    yield from (f"drop the unfinished index {index.as_string()}" for index in plan.unfinished_indexes)
-    if plan.procrastinate:
-        yield f"apply {len(plan.procrastinate)} migrations of procrastinate in its own schema"
-    yield from (f"drop {path}" for path in (*plan.code.drop, *plan.drops_code))
-    yield from (f"load {file.path}" for file in plan.code.load)
     yield from (f"warning: {text}" for text in plan.warnings)
     if plan.empty:
         yield "the schema is up to date; there is nothing to do"

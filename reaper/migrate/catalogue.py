@@ -1,14 +1,20 @@
-"""Questions to the system catalogue about the objects that the code files make."""
+"""The functions, views and triggers that are in the database now, and what hangs on what."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from reaper.db.connection import Connection
 
-# The schema of each kind of function: what people call, and what only our own functions call.
-SCHEMAS = {"functions": "reaper", "internal": "reaper_internal"}
+SCHEMAS = {
+    "functions": "reaper",
+    "internal": "reaper_internal",
+    "views": "reaper",
+    "triggers": "reaper",
+}
 
 
 class Named(NamedTuple):
@@ -17,43 +23,57 @@ class Named(NamedTuple):
     kind: str
     name: str
 
-    def __str__(self) -> str:
-        if self.kind in SCHEMAS:
-            return f"function {SCHEMAS[self.kind]}.{self.name}"
-        return f"{self.kind.removesuffix('s')} {self.name}"
+    @property
+    def schema(self) -> str:
+        """The schema that it is in; for a trigger that of its function."""
+        return SCHEMAS[self.kind]
 
 
-_ROUTINES = """
-    select p.oid, format('%%I.%%I(%%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid))
+@dataclass(frozen=True)
+class Found:
+    """An object that is there: how DROP calls it, and the types of a routine's arguments."""
+
+    named: Named
+    oid: int
+    address: str
+    arguments: str
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The catalogue that has it, and its number there."""
+        return {"views": "pg_class", "triggers": "pg_trigger"}.get(self.named.kind, "pg_proc"), self.oid
+
+
+Objects = Mapping[Named, tuple[Found, ...]]
+
+_OBJECTS = """
+    select case n.nspname when 'reaper' then 'functions' else 'internal' end, p.proname::text, p.oid,
+           format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
+           oidvectortypes(p.proargtypes)
       from pg_catalog.pg_proc p
       join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-     where n.nspname = %s and p.proname = %s
-"""
-_DROP_TRIGGER = """
-    select format('drop trigger %%I on %%I.%%I', t.tgname, n.nspname, c.relname)
+     where n.nspname in ('reaper', 'reaper_internal')
+    union all
+    select 'views', c.relname::text, c.oid, format('%I.%I', n.nspname, c.relname), ''
+      from pg_catalog.pg_class c
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'reaper' and c.relkind = 'v'
+    union all
+    select 'triggers', t.tgname::text, t.oid, format('%I on %I.%I', t.tgname, n.nspname, c.relname), ''
       from pg_catalog.pg_trigger t
       join pg_catalog.pg_proc p on p.oid = t.tgfoid
+      join pg_catalog.pg_namespace f on f.oid = p.pronamespace
       join pg_catalog.pg_class c on c.oid = t.tgrelid
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-     where t.tgname = %s and not t.tgisinternal and t.tgparentid = 0
-       and p.pronamespace in (to_regnamespace('reaper'), to_regnamespace('reaper_internal'))
-"""
-_DROP_VIEW = """
-    select format('drop %%s if exists reaper.%%I cascade',
-                  case c.relkind when 'm' then 'materialized view' else 'view' end, c.relname)
-      from pg_catalog.pg_class c
-     where c.relnamespace = 'reaper'::regnamespace and c.relname = %s and c.relkind in ('v', 'm')
-"""
-_VIEW_OID = """
-    select c.oid from pg_catalog.pg_class c
-     where c.relnamespace = 'reaper'::regnamespace and c.relname = %s and c.relkind in ('v', 'm')
+     where f.nspname in ('reaper', 'reaper_internal') and not t.tgisinternal and t.tgparentid = 0
+     order by 1, 2, 4
 """
 # A view hangs on its rule, a rule on what the view reads; a row type hangs on its view.
 _DEPENDENTS = """
-    with recursive dep (classid, objid) as (
-        select r.class::regclass::oid, r.oid from unnest(%s::text[], %s::oid[]) as r (class, oid)
+    with recursive dep (root, classid, objid) as (
+        select r.oid, r.class::regclass::oid, r.oid from unnest(%s::text[], %s::oid[]) as r (class, oid)
         union
-        select x.classid, x.objid
+        select dep.root, x.classid, x.objid
           from dep
          cross join lateral (
             select d.classid, d.objid from pg_catalog.pg_depend d
@@ -66,55 +86,52 @@ _DEPENDENTS = """
              where dep.classid = 'pg_class'::regclass and c.oid = dep.objid and c.reltype <> 0
          ) x
     )
-    select distinct o.type, o.schema, o.identity, coalesce(o.name, p.proname, t.tgname, '')
+    select dep.root, c.relname::text, dep.objid
       from dep
-     cross join lateral pg_catalog.pg_identify_object(dep.classid, dep.objid, 0) o
-      left join pg_catalog.pg_trigger t on dep.classid = 'pg_trigger'::regclass and t.oid = dep.objid
-      left join pg_catalog.pg_proc p on dep.classid = 'pg_proc'::regclass and p.oid = dep.objid
-     where o.type not in ('rule', 'type')
+      join pg_catalog.pg_class c on c.oid = dep.classid
 """
-_ROUTINE_TYPES = ("function", "procedure", "aggregate")
-_VIEW_TYPES = ("view", "materialized view")
+# Each word drops several objects at once, which may then hang on each other; nothing hangs on a trigger.
+_DROPS = (
+    ("trigger", {"triggers"}, False),
+    ("view", {"views"}, True),
+    ("routine", {"functions", "internal"}, True),
+)
 
 
-def routines(connection: Connection, target: Named) -> dict[int, str]:
-    """The signatures, by oid, of all routines of that name; empty for other kinds."""
-    if target.kind not in SCHEMAS:
-        return {}
-    return dict(connection.execute(_ROUTINES, (SCHEMAS[target.kind], target.name)).fetchall())
+def read_objects(connection: Connection) -> Objects:
+    """Everything of ours, and what others put into our schemas."""
+    objects: defaultdict[Named, tuple[Found, ...]] = defaultdict(tuple)
+    for kind, name, oid, address, arguments in connection.execute(_OBJECTS):
+        named = Named(kind, name)
+        objects[named] += (Found(named, oid, address, arguments),)
+    return dict(objects)
 
 
-def drop_statements(connection: Connection, target: Named) -> list[str]:
-    """The statements that drop what bears the name now."""
-    if target.kind in SCHEMAS:
-        return [f"drop routine if exists {text} cascade" for text in routines(connection, target).values()]
-    query = _DROP_TRIGGER if target.kind == "triggers" else _DROP_VIEW
-    return [row[0] for row in connection.execute(query, (target.name,))]
+def read_dependents(
+    connection: Connection, objects: Objects, of: Collection[Named]
+) -> dict[Named, set[Named]]:
+    """Which of these objects could not stay if another one went, for each of those that are asked about."""
+    roots = {found.oid: found for named in of for found in objects.get(named, ())}
+    by_key = {found.key: named for named, all_ in objects.items() for found in all_}
+    classes = [found.key[0] for found in roots.values()]
+    hanging: dict[Named, set[Named]] = {named: set() for named in of}
+    for root, class_, oid in connection.execute(_DEPENDENTS, (classes, list(roots))):
+        named = by_key.get((class_, oid))
+        if named is not None and named != roots[root].named:
+            hanging[roots[root].named].add(named)
+    return hanging
 
 
-def relation_oids(connection: Connection, target: Named) -> list[tuple[str, int]]:
-    """The view of that name as (catalogue, oid); nothing depends on a trigger."""
-    if target.kind != "views":
-        return []
-    return [("pg_class", row[0]) for row in connection.execute(_VIEW_OID, (target.name,))]
-
-
-def dependents(connection: Connection, objects: list[tuple[str, int]], ours: Collection[Named]) -> list[str]:
-    """What a CASCADE would drop along that is not among our own objects."""
-    classes, oids = [o[0] for o in objects], [o[1] for o in objects]
-    found = connection.execute(_DEPENDENTS, (classes, oids)).fetchall()
-    return sorted(
-        f"{type_} {identity}"
-        for type_, schema, identity, name in found
-        if not _is_ours(type_, schema, name, ours)
-    )
-
-
-def _is_ours(type_: str, schema: str | None, name: str, ours: Collection[Named]) -> bool:
-    if type_ == "trigger":
-        return Named("triggers", name) in ours
-    if type_ in _VIEW_TYPES:
-        return schema == "reaper" and Named("views", name) in ours
-    return type_ in _ROUTINE_TYPES and any(
-        schema == SCHEMAS[kind] and Named(kind, name) in ours for kind in SCHEMAS
-    )
+def drop_statements(objects: Objects, targets: Collection[Named]) -> list[str]:
+    """The statements that drop what has these names; without CASCADE, so that nothing else goes."""
+    drops: list[str] = []
+    for word, kinds, together in _DROPS:
+        found = [
+            each.address
+            for named, all_ in objects.items()
+            for each in all_
+            if named in targets and named.kind in kinds
+        ]
+        lists = [", ".join(found)] if together and found else found
+        drops += [f"drop {word} if exists {addresses}" for addresses in lists]
+    return drops

@@ -1,23 +1,13 @@
-"""What has been applied: yoyo's own tables, which its tools can read, and our checksums beside them."""
+"""What has been applied: tables in yoyo's layout, which its tools can read, and our checksums beside them."""
 
 from __future__ import annotations
 
-import getpass
-import os
-import socket
-import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
 from psycopg import sql
-from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend  # type: ignore[import-untyped]
-from yoyo.migrations import default_migration_table  # type: ignore[import-untyped]
 
 from reaper.db.connection import Connection
-from reaper.errors import MigrationRefused
-from reaper.migrate.files import Migration
+from reaper.migrate.migration_files import Migration
 from reaper.migrate.roles import OWNER
 
 _YOYO_LAYOUT = 2
@@ -79,42 +69,23 @@ grant select on {s}.schema_version to reaper_worker, reaper_app, reaper_ops, rea
 """
 
 
-class _Yoyo(PostgresqlPsycopgBackend):  # type: ignore[misc]
-    """Yoyo's bookkeeping on a connection that is already open, in the caller's transaction.
-
-    Yoyo's own runner marks a migration on another connection than it runs it on; here both commit together.
-    """
-
-    def __init__(self, connection: Connection, schema: str) -> None:
-        self._given = connection
-        self._namespace = schema
-        # The address is only used to connect; none is given, so none can be printed.
-        super().__init__(None, default_migration_table)
-        # ensure() made the tables in the newest layout.
-        self._internal_schema_updated = True
-
-    def connect(self, _dburi: None) -> Connection:
-        return self._given
-
-    @property
-    def migration_table_quoted(self) -> str:
-        return f"{self._namespace}.{self.quote_identifier(self.migration_table)}"
-
-    @property
-    def log_table_quoted(self) -> str:
-        return f"{self._namespace}.{self.quote_identifier(self.log_table)}"
-
-    def get_log_data(self, migration: Any = None, operation: str = "apply") -> dict[str, Any]:
-        # Yoyo asks for the fully qualified name of the host, which waits for DNS.
-        return {
-            "id": str(uuid.uuid4()),
-            "migration_id": migration.id,
-            "migration_hash": migration.hash,
-            "username": _user(),
-            "hostname": socket.gethostname(),
-            "created_at_utc": datetime.now(UTC).replace(tzinfo=None),
-            "operation": operation,
-        }
+_RECORD = """\
+insert into {s}._yoyo_migration (migration_hash, migration_id, applied_at_utc)
+    values ({hash}, {id}, now() at time zone 'utc') on conflict do nothing
+"""
+_FORGET = "delete from {s}._yoyo_migration where migration_hash = {hash}"
+# The login and the address instead of yoyo's user and host: a script for psql does not know who will run it.
+_LOG = """\
+insert into {s}._yoyo_log (id, migration_hash, migration_id, operation, username, hostname, created_at_utc)
+    values (gen_random_uuid(), {hash}, {id}, {operation}, session_user,
+            coalesce(host(inet_client_addr()), 'local'), now() at time zone 'utc')
+"""
+_RECORD_CHECKSUM = """\
+insert into {s}.migration_files (id, sha256) values ({id}, {sha256})
+    on conflict (id) do update set sha256 = excluded.sha256, applied_at = now()
+"""
+_FORGET_CHECKSUM = "delete from {s}.migration_files where id = {id}"
+_SCHEMA_OWNER = "select nspowner::regrole::text from pg_catalog.pg_namespace where nspname = %s"
 
 
 @dataclass(frozen=True)
@@ -124,33 +95,24 @@ class Ledger:
     schema: str
     with_code: bool = False
 
-    @property
-    def ddl(self) -> str:
-        """The script that makes the ledger."""
-        text = _TABLES + (_CODE_TABLES if self.with_code else "")
-        return text.format(s=self.schema, layout=_YOYO_LAYOUT)
-
     def exists(self, connection: Connection) -> bool:
         """Whether every table of the ledger is there."""
         names = ["_yoyo_migration", "_yoyo_log", "_yoyo_version", "yoyo_lock", "migration_files"]
         names += ["code_files", "schema_version"] if self.with_code else []
         return all(relation_exists(connection, self.schema, name) for name in names)
 
-    def create(self, connection: Connection) -> None:
-        """Make schema and ledger, owned by reaper_owner."""
-        with connection.transaction():
-            connection.execute(f"create schema if not exists {self.schema} authorization reaper_owner")
-            self._give_to_owner(connection)
-            connection.execute("set local role reaper_owner")
-            connection.execute(self.ddl)
-
-    def _give_to_owner(self, connection: Connection) -> None:
-        """A schema that a DBA made beforehand may belong to somebody else."""
-        owner = connection.execute(
-            "select nspowner::regrole::text from pg_catalog.pg_namespace where nspname = %s", (self.schema,)
-        ).fetchone()
-        if owner != (OWNER,):
-            connection.execute(f"alter schema {self.schema} owner to {OWNER}")
+    def create_statements(self, connection: Connection) -> tuple[str, ...]:
+        """The statements that make schema and ledger, owned by reaper_owner."""
+        owner = connection.execute(_SCHEMA_OWNER, (self.schema,)).fetchone()
+        # A schema that a DBA made beforehand may have another owner.
+        give = () if owner in (None, (OWNER,)) else (f"alter schema {self.schema} owner to {OWNER}",)
+        text = _TABLES + (_CODE_TABLES if self.with_code else "")
+        return (
+            f"create schema if not exists {self.schema} authorization {OWNER}",
+            *give,
+            f"set local role {OWNER}",
+            text.format(s=self.schema, layout=_YOYO_LAYOUT),
+        )
 
     def applied(self, connection: Connection) -> dict[str, str]:
         """The checksum of each applied migration, in the order of their ids; empty without a ledger."""
@@ -162,43 +124,38 @@ class Ledger:
         ).format(s=sql.Identifier(self.schema))
         return {row[0]: row[1] for row in connection.execute(query)}
 
-    def record(self, connection: Connection, migration: Migration) -> None:
-        """Write down, in the caller's transaction, that a migration was applied."""
-        yoyo = _Yoyo(connection, self.schema)
-        yoyo.mark_one(migration, log=False)
-        yoyo.log_migration(migration, "apply")
-        connection.execute(
-            f"insert into {self.schema}.migration_files (id, sha256) values (%s, %s)"
-            " on conflict (id) do update set sha256 = excluded.sha256, applied_at = now()",
-            (migration.id, migration.sha256),
-        )
+    def record_statements(self, migration: Migration) -> tuple[str, ...]:
+        """The statements that write down that a migration was applied."""
+        return tuple(self._about(migration, "apply", text) for text in (_RECORD, _LOG, _RECORD_CHECKSUM))
 
-    def forget(self, connection: Connection, migration: Migration) -> None:
-        """Write down, in the caller's transaction, that a migration was rolled back."""
-        yoyo = _Yoyo(connection, self.schema)
-        yoyo.unmark_one(migration, log=False)
-        yoyo.log_migration(migration, "rollback")
-        connection.execute(f"delete from {self.schema}.migration_files where id = %s", (migration.id,))
+    def forget_statements(self, migration: Migration) -> tuple[str, ...]:
+        """The statements that write down that a migration was rolled back."""
+        return tuple(self._about(migration, "rollback", text) for text in (_FORGET, _LOG, _FORGET_CHECKSUM))
 
-    def clear_stale_lock(self, connection: Connection) -> None:
-        """Remove the lock row that a killed yoyo leaves behind; the advisory lock is ours by now."""
-        connection.execute(f"delete from {self.schema}.yoyo_lock")
+    def _about(self, migration: Migration, operation: str, text: str) -> str:
+        values = {
+            "id": migration.id,
+            "hash": migration.hash,
+            "sha256": migration.sha256,
+            "operation": operation,
+        }
+        literals = {name: sql.Literal(value).as_string() for name, value in values.items()}
+        return text.format(s=self.schema, **literals).strip()
+
+    def has_lock_row(self, connection: Connection) -> bool:
+        """Whether a killed yoyo left its lock row behind."""
+        if not relation_exists(connection, self.schema, "yoyo_lock"):
+            return False
+        row = connection.execute(f"select exists (select from {self.schema}.yoyo_lock)").fetchone()
+        return bool(row and row[0])
 
 
-def verify_checksums(applied: dict[str, str], known: Iterable[Migration], where: str) -> None:
-    """Refuse applied migrations that this release does not know, or knows with other contents."""
-    by_id = {migration.id: migration for migration in known}
-    if unknown := [name for name in applied if name not in by_id]:
-        raise MigrationRefused(
-            f"{where} has migrations that this release does not know: {', '.join(unknown)}",
-            "A newer release migrated it. Install that release; an older one would undo its functions.",
-        )
-    edited = [name for name, sha256 in applied.items() if sha256 and sha256 != by_id[name].sha256]
-    if edited:
-        raise MigrationRefused(
-            f"{where}: already applied, but edited since: {', '.join(edited)}",
-            "Restore the file as it was applied, and put the change into a new migration.",
-        )
+@dataclass(frozen=True)
+class MigrationChain:
+    """Migrations that share a schema and a ledger."""
+
+    ledger: Ledger
+    migrations: tuple[Migration, ...]
 
 
 def relation_exists(connection: Connection, schema: str, name: str) -> bool:
@@ -210,11 +167,3 @@ def relation_exists(connection: Connection, schema: str, name: str) -> bool:
     """
     row = connection.execute(query, (schema, name)).fetchone()
     return bool(row and row[0])
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # In a container the uid often has no passwd entry.
-        return f"uid {os.getuid()}"

@@ -5,162 +5,101 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from psycopg import sql
-
 from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
-from reaper.migrate import code, files, leftovers, preflight, procrastinate, roles
-from reaper.migrate.code import CodeFile, CodePlan
-from reaper.migrate.files import Migration
-from reaper.migrate.ledger import Ledger, verify_checksums
-from reaper.migrate.source import Source
-from reaper.migrate.steps import Chain
+from reaper.migrate import preflight, roles, step_list
+from reaper.migrate.connection import session_settings
+from reaper.migrate.ledger import MigrationChain
+from reaper.migrate.ledger_checks import refuse_unreleased_past, verify_checksums
+from reaper.migrate.migration_files import Migration, position_of
+from reaper.migrate.release import Release, read_release
+from reaper.migrate.release_folders import ReleaseFolders
+from reaper.migrate.roles import Standing
+from reaper.migrate.step import Kind, Step
+from reaper.migrate.step_list import Moves
 
-REAPER = Ledger("reaper", with_code=True)
-
-
-@dataclass(frozen=True)
-class Release:
-    """The files of the installed release."""
-
-    chain: Chain
-    procrastinate: Chain
-    code: tuple[CodeFile, ...]
-    roles_script: str
-    ownership_script: str
+SEARCH_PATH = "reaper"
+INTERNAL_SCHEMA = "reaper_internal"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps, in order: roles, ledger, unfinished indexes, procrastinate, rollbacks, migrations, code."""
+    """The steps in order, and what is to be said before the first of them."""
 
-    release: Release = field(repr=False)
-    user: str
-    roles: tuple[str, ...]
-    ledgers: tuple[str, ...]
-    unfinished_indexes: tuple[sql.Identifier, ...]
-    procrastinate: tuple[Migration, ...]
-    rollbacks: tuple[Migration, ...]
-    migrations: tuple[Migration, ...]
-    code: CodePlan
-    syncs_code: bool
-    drops_code: tuple[str, ...]
+    steps: tuple[Step, ...]
     warnings: tuple[str, ...]
-    role_problem: MigrationRefused | None = None
+    release: Release = field(repr=False)
+    standing: Standing = field(repr=False)
+    # What makes a session fit to run the steps.
+    session: tuple[str, ...] = field(repr=False)
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to do."""
-        work = (
-            self.roles,
-            self.ledgers,
-            self.procrastinate,
-            self.rollbacks,
-            self.migrations,
-            self.code,
-            self.drops_code,
-        )
-        return not any(work)
+        return not self.steps
+
+    @property
+    def role_problem(self) -> MigrationRefused | None:
+        """Why the role that asked cannot carry it out."""
+        return roles.refusal(self.standing, self.release.roles_script) if self.standing.problem else None
+
+    def names(self, kind: Kind) -> list[str]:
+        """What the steps of one kind are about: ids of migrations, paths of files …"""
+        return [name for step in self.steps if step.kind is kind for name in step.names]
 
     def as_dict(self) -> dict[str, Any]:
         """The plan for machines."""
         return {
-            "roles": list(self.roles),
-            "unfinished_indexes": [index.as_string() for index in self.unfinished_indexes],
-            "procrastinate": [m.id for m in self.procrastinate],
-            "rollbacks": [_step(m) for m in self.rollbacks],
-            "migrations": [_step(m) for m in self.migrations],
-            "code": [file.path for file in self.code.load],
-            "dropped_code": [*self.code.drop, *self.drops_code],
+            "steps": [step.as_dict() for step in self.steps],
             "warnings": list(self.warnings),
             "empty": self.empty,
         }
 
 
-def read_release(source: Source) -> Release:
-    """Read the files once."""
-    return Release(
-        chain=Chain(REAPER, files.read(source.migrations)),
-        procrastinate=procrastinate.chain(source.procrastinate),
-        code=code.read(source.sql),
-        roles_script=_text(source, "roles.sql"),
-        ownership_script=_text(source, "ownership.sql"),
-    )
-
-
-def make(connection: Connection, source: Source, to: str | None = None) -> Plan:
+def make(connection: Connection, folders: ReleaseFolders, to: str | None = None) -> Plan:
     """Look at the database and compare it with the release; refuse what cannot be migrated."""
-    release = read_release(source)
+    release = read_release(folders)
     preflight.check_server(connection)
-    applied = REAPER.applied(connection)
-    verify_checksums(applied, release.chain.migrations, "schema reaper")
-    ups, downs = _moves(release.chain.migrations, applied, to)
-    jobs = _procrastinate_steps(connection, release.procrastinate) if ups or not downs else ()
-    warnings = preflight.check_adoptable(connection, source.sql / "checks" / "adoptable.sql") if ups else []
-    now = roles.standing(connection)
-    ledgers = [chain.ledger for chain in (release.chain, release.procrastinate) if chain.migrations]
-    missing = [ledger.schema for ledger in ledgers if not ledger.exists(connection)]
-    preflight.check_may_create_schemas(connection, missing)
-    changes, syncs = _code_changes(connection, release, applied, ups, downs)
+    moves = _moves(connection, release, to)
+    warnings = preflight.check_adoptable(connection, release.adoption_check) if moves.forward else []
+    standing = roles.standing(connection)
+    preflight.check_may_create_schemas(connection, _schemas(release, moves))
     return Plan(
-        release=release,
-        user=now.user,
-        roles=now.missing,
-        ledgers=tuple(missing),
-        unfinished_indexes=tuple(leftovers.invalid_indexes(connection, ups)),
-        procrastinate=jobs,
-        rollbacks=downs,
-        migrations=ups,
-        code=changes,
-        syncs_code=syncs,
-        drops_code=tuple(code.loaded(connection)) if downs else (),
+        steps=step_list.build(connection, release, standing, moves),
         warnings=tuple(warnings),
-        role_problem=roles.refusal(now, release.roles_script) if now.problem else None,
+        release=release,
+        standing=standing,
+        session=session_settings(connection.info.server_version, SEARCH_PATH),
     )
 
 
-def _moves(
-    known: tuple[Migration, ...], applied: dict[str, str], to: str | None
-) -> tuple[tuple[Migration, ...], tuple[Migration, ...]]:
-    """The migrations to apply and those to roll back, each in its order."""
-    target = len(known) - 1 if to is None else files.find(known, to)
-    ups = tuple(m for m in known[: target + 1] if m.id not in applied)
-    downs = tuple(m for m in reversed(known[target + 1 :]) if m.id in applied)
-    return ups, downs
+def _moves(connection: Connection, release: Release, to: str | None) -> Moves:
+    known = release.own.migrations
+    applied = release.own.ledger.applied(connection)
+    refuse_unreleased_past(applied, known)
+    verify_checksums(applied, known, "schema reaper")
+    target = len(known) - 1 if to is None else position_of(known, to)
+    forward = tuple(m for m in known[: target + 1] if m.id not in applied)
+    back = tuple(m for m in reversed(known[target + 1 :]) if m.id in applied)
+    return Moves(
+        procrastinate=_pending_procrastinate(connection, release.procrastinate)
+        if forward or not back
+        else (),
+        back=back,
+        forward=forward,
+        reaches_newest=not back and target == len(known) - 1,
+    )
 
 
-def _procrastinate_steps(connection: Connection, chain: Chain) -> tuple[Migration, ...]:
-    applied = chain.ledger.applied(connection)
+def _pending_procrastinate(connection: Connection, chain: MigrationChain) -> tuple[Migration, ...]:
     if not chain.migrations:
         return ()
+    applied = chain.ledger.applied(connection)
     preflight.check_procrastinate(connection, applied)
     verify_checksums(applied, chain.migrations, "schema procrastinate")
     return tuple(m for m in chain.migrations if m.id not in applied)
 
 
-def _code_changes(
-    connection: Connection,
-    release: Release,
-    applied: dict[str, str],
-    ups: tuple[Migration, ...],
-    downs: tuple[Migration, ...],
-) -> tuple[CodePlan, bool]:
-    """Code belongs to the newest migration: anywhere before it, nothing is loaded."""
-    reached = applied.keys() | {m.id for m in ups}
-    if downs or any(m.id not in reached for m in release.chain.migrations):
-        return CodePlan(), False
-    return code.plan(release.code, code.loaded(connection)), True
-
-
-def _step(migration: Migration) -> dict[str, Any]:
-    return {
-        "id": migration.id,
-        "summary": migration.summary,
-        "locks": migration.locks,
-        "transactional": migration.transactional,
-    }
-
-
-def _text(source: Source, name: str) -> str:
-    path = source.sql / name
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+def _schemas(release: Release, moves: Moves) -> list[str]:
+    """The schemas that will be made where they are missing."""
+    return [chain.ledger.schema for chain in release.chains] + ([INTERNAL_SCHEMA] if moves.forward else [])

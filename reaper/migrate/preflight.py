@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
 from reaper.migrate.ledger import relation_exists
@@ -40,13 +38,13 @@ def check_may_create_schemas(connection: Connection, schemas: list[str]) -> None
         )
 
 
-def check_adoptable(connection: Connection, script: Path) -> list[str]:
+def check_adoptable(connection: Connection, script: str) -> list[str]:
     """Refuse tables of the application that reaper cannot serve; the warnings about the others."""
-    if not script.exists():
+    if not script:
         return []
     with connection.transaction():
         connection.execute("set transaction read only")
-        rows = connection.execute(script.read_text(encoding="utf-8")).fetchall()
+        rows = connection.execute(script).fetchall()
     problems = [(severity, f"{subject}: {problem}", fix) for severity, subject, problem, fix in rows]
     if refused := [(text, fix) for severity, text, fix in problems if severity == "refuse"]:
         raise MigrationRefused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from psycopg import errors, sql
@@ -20,6 +21,7 @@ class Standing:
 
     user: str
     missing: tuple[str, ...]
+    is_superuser: bool
     may_create_roles: bool
     is_owner: bool
     may_become_owner: bool
@@ -33,6 +35,11 @@ class Standing:
             return f"{self.user!r} may not act as {OWNER}"
         return None
 
+    @property
+    def needs_grant(self) -> bool:
+        """Whether it has still to be made a member of the owner, once the roles exist."""
+        return not self.is_owner and not self.is_superuser
+
 
 def standing(connection: Connection) -> Standing:
     """Look at the roles without changing anything."""
@@ -44,6 +51,7 @@ def standing(connection: Connection) -> Standing:
     return Standing(
         user=user,
         missing=tuple(role for role in ROLES if role not in found),
+        is_superuser=superuser,
         may_create_roles=superuser or createrole,
         is_owner=owned,
         may_become_owner=superuser or (OWNER in found and _may_grant_owner(connection, createrole)),
@@ -60,18 +68,6 @@ def acts_as_owner(connection: Connection) -> bool:
     return bool(row and row[0])
 
 
-def ensure(connection: Connection, script: str) -> tuple[str, ...]:
-    """Create the missing roles and act as the owner; the names of the roles that were made."""
-    now = standing(connection)
-    if now.problem:
-        raise refusal(now, script)
-    if now.missing:
-        _create(connection, script)
-    if not acts_as_owner(connection):
-        _grant_owner(connection, now, script)
-    return now.missing
-
-
 def refusal(now: Standing, script: str) -> MigrationRefused:
     """The refusal with the SQL that a superuser must run once."""
     statements = [script.strip()] if now.missing else []
@@ -84,33 +80,30 @@ def grant_sql(user: str) -> str:
     return f"grant {OWNER} to {sql.Identifier(user).as_string()}"
 
 
-def _create(connection: Connection, script: str) -> None:
-    """Run the script; a migrator of another database of the cluster may win the race for the same names."""
-    for attempt in range(1, _ATTEMPTS + 1):
+def grant_to_migrator(user: str, server_version: int) -> str:
+    """The same with what the migrating role itself needs."""
+    # From 16 on the creator of a role gets it with ADMIN alone: neither its rights nor SET ROLE.
+    return grant_sql(user) + (" with inherit true, set true" if server_version >= 160000 else "")
+
+
+def outlast_races(attempt: Callable[[], None]) -> None:
+    """Try again where a migrator of another database of the cluster made or granted the same role."""
+    for number in range(1, _ATTEMPTS + 1):
         try:
-            with connection.transaction():
-                connection.execute(script)
+            attempt()
             return
         except (errors.DuplicateObject, errors.UniqueViolation, errors.InternalError_):
-            if attempt == _ATTEMPTS:
+            if number == _ATTEMPTS:
                 raise
 
 
-def _grant_owner(connection: Connection, now: Standing, script: str) -> None:
-    # From 16 on the creator of a role gets it with ADMIN alone: neither its rights nor SET ROLE.
-    options = " with inherit true, set true" if connection.info.server_version >= 160000 else ""
-    try:
-        connection.execute(grant_sql(now.user) + options)
-    except errors.InsufficientPrivilege:
-        raise refusal(now, script) from None
-    except (errors.UniqueViolation, errors.InternalError_):
-        # "tuple concurrently updated": somebody else granted it at the same moment.
-        pass
+def require_owner_rights(connection: Connection, user: str) -> None:
+    """Refuse a role that is a member of the owner and still has not its rights."""
     if not acts_as_owner(connection):
+        name = sql.Identifier(user).as_string()
         raise MigrationRefused(
-            f"{now.user!r} does not inherit the rights of {OWNER}",
-            f"Let a superuser run: alter role {sql.Identifier(now.user).as_string()} inherit;"
-            f" {grant_sql(now.user)};",
+            f"{user!r} does not inherit the rights of {OWNER}",
+            f"Let a superuser run: alter role {name} inherit; {grant_sql(user)};",
         )
 
 

@@ -1,210 +1,153 @@
-"""Carrying a plan out."""
+"""Taking the steps of a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import psycopg
+from psycopg import errors
 from psycopg.errors import Diagnostic
 
 from reaper.db.connection import Connection, translate
-from reaper.errors import DatabaseError, ReaperError, TableBusy
-from reaper.migrate import code, leftovers, procrastinate, roles
-from reaper.migrate import plan as planning
-from reaper.migrate.code import CodeLoader
-from reaper.migrate.files import BASE, Migration
-from reaper.migrate.lock import MigrationLock
-from reaper.migrate.patience import Patience
-from reaper.migrate.plan import REAPER, Plan
-from reaper.migrate.session import session
-from reaper.migrate.source import Source
-from reaper.migrate.steps import LOCK_TIMEOUT, Chain, Stepper
+from reaper.errors import DatabaseError, LockLost, MigrationError, MigrationRefused, ReaperError
+from reaper.migrate import code, roles, step_list
+from reaper.migrate.lock_retry import LockRetry
+from reaper.migrate.migration_lock import MigrationLock
+from reaper.migrate.plan import Plan
+from reaper.migrate.report import Report
+from reaper.migrate.step import Kind, Statement, Step
 
 Say = Callable[[str], None]
-
-
-@dataclass
-class Report:
-    """What a migration did."""
-
-    roles: list[str] = field(default_factory=list)
-    dropped_indexes: list[str] = field(default_factory=list)
-    procrastinate: list[str] = field(default_factory=list)
-    rolled_back: list[str] = field(default_factory=list)
-    applied: list[str] = field(default_factory=list)
-    code_loaded: list[str] = field(default_factory=list)
-    code_dropped: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    version: str | None = None
-
-    @property
-    def changed(self) -> bool:
-        """Whether anything was changed."""
-        return any(
-            (self.roles, self.dropped_indexes, self.procrastinate, self.rolled_back, self.applied, self.code)
-        )
-
-    @property
-    def code(self) -> list[str]:
-        """Every code file that was loaded or dropped."""
-        return self.code_loaded + self.code_dropped
-
-    def as_dict(self) -> dict[str, Any]:
-        """The report for machines."""
-        return {**asdict(self), "changed": self.changed}
+_DONE = {Kind.APPLY: "applied", Kind.APPLY_PROCRASTINATE: "applied", Kind.ROLL_BACK: "rolled back"}
+_ON_ROLES = (Kind.CREATE_ROLES, Kind.GRANT_OWNER)
 
 
 class Runner:
     """One run of the migrator; each step that it has taken stays taken."""
 
-    def __init__(self, dsn: str, source: Source, lock: MigrationLock, patience: Patience, say: Say) -> None:
-        self._dsn = dsn
-        self._source = source
+    def __init__(self, connection: Connection, lock: MigrationLock, retry: LockRetry, say: Say) -> None:
+        self._connection = connection
         self._lock = lock
-        self._patience = patience
+        self._retry = retry
         self._say = say
+        self._running = Statement("")
         self.report = Report()
 
-    def run(self, to: str | None) -> Report:
-        """Look, and do what is to be done."""
-        with session(self._dsn, "reaper") as connection:
-            connection.add_notice_handler(self._hear)
-            plan = planning.make(connection, self._source, to)
-            if plan.role_problem:
-                raise plan.role_problem
-            self.report.warnings += plan.warnings
-            self._carry_out(connection, plan)
-            self._conclude(connection, plan, to)
+    def run(self, plan: Plan) -> Report:
+        """Take every step, in order."""
+        self._connection.add_notice_handler(self._hear)
+        if plan.role_problem:
+            raise plan.role_problem
+        self.report.warnings += plan.warnings
+        for step in plan.steps:
+            self._announce(step, plan)
+            try:
+                self._take(step, plan)
+            except LockLost:
+                raise
+            except ReaperError:
+                if step.kind is Kind.ROLL_BACK:
+                    self._restore_code(plan)
+                raise
+        self._conclude(plan)
         return self.report
 
     def _hear(self, notice: Diagnostic) -> None:
         if notice.severity_nonlocalized == "WARNING" and notice.message_primary:
             self.report.warnings.append(notice.message_primary)
 
-    def _carry_out(self, connection: Connection, plan: Plan) -> None:
-        self._prepare(connection, plan)
-        self._procrastinate(plan)
-        if plan.rollbacks:
-            self._go_back(connection, plan)
-        for index in plan.unfinished_indexes:
-            self._lock.check()
-            leftovers.drop(connection, self._patience, index)
-            self.report.dropped_indexes.append(index.as_string())
-        stepper = self._stepper(connection, plan.release.chain)
-        for migration in plan.migrations:
-            self._say(f"applying {migration.id}")
-            self._forward(stepper, migration, self.report.applied)
-        if plan.syncs_code:
-            self._sync_code(connection, plan, plan.code)
-        elif plan.migrations:
-            self._give_to_owner(connection, plan)
+    def _announce(self, step: Step, plan: Plan) -> None:
+        if step.kind is Kind.APPLY:
+            self._say(f"applying {step.name}")
+        elif step.kind is Kind.ROLL_BACK:
+            self._say(f"rolling back {step.name}")
+        elif step.kind is Kind.APPLY_PROCRASTINATE and not self.report.procrastinate:
+            self._say(f"applying {len(plan.names(step.kind))} migrations of procrastinate")
 
-    def _prepare(self, connection: Connection, plan: Plan) -> None:
-        self.report.roles += roles.ensure(connection, plan.release.roles_script)
-        for chain in (plan.release.chain, plan.release.procrastinate):
-            if not chain.migrations:
-                continue
-            self._lock.check()
-            if chain.ledger.schema in plan.ledgers:
-                chain.ledger.create(connection)
-            chain.ledger.clear_stale_lock(connection)
-
-    def _procrastinate(self, plan: Plan) -> None:
-        if not plan.procrastinate:
-            return
-        self._say(f"applying {len(plan.procrastinate)} migrations of procrastinate")
-        with session(self._dsn, procrastinate.SCHEMA) as connection:
-            connection.execute("set role reaper_owner")
-            stepper = self._stepper(connection, plan.release.procrastinate)
-            for migration in plan.procrastinate:
-                self._forward(stepper, migration, self.report.procrastinate)
-            connection.execute(procrastinate.GRANTS)
-
-    def _forward(self, stepper: Stepper, migration: Migration, done: list[str]) -> None:
-        try:
-            stepper.apply(migration)
-        except psycopg.Error as error:
-            raise _failed(migration, error, "applied") from error
-        done.append(migration.id)
-
-    def _go_back(self, connection: Connection, plan: Plan) -> None:
-        """Code goes first, it uses the tables; it comes back when the first rollback refuses."""
-        self._drop_code(connection, plan)
-        stepper = self._stepper(connection, plan.release.chain)
-        for migration in plan.rollbacks:
-            self._say(f"rolling back {migration.id}")
-            try:
-                stepper.roll_back(migration)
-            except TableBusy:
-                self._restore_code(connection, plan)
-                raise
-            except psycopg.Error as error:
-                self._restore_code(connection, plan)
-                raise _failed(migration, error, "rolled back") from error
-            self.report.rolled_back.append(migration.id)
-
-    def _give_to_owner(self, connection: Connection, plan: Plan) -> None:
-        def give() -> None:
-            with connection.transaction():
-                self._be_brief(connection)
-                connection.execute(plan.release.ownership_script)
-
-        self._patience.run("giving all to its owner", connection, give)
-
-    def _drop_code(self, connection: Connection, plan: Plan) -> None:
-        def drop() -> None:
-            with connection.transaction():
-                self._be_brief(connection)
-                CodeLoader(connection, plan.release.code).drop_all(plan.drops_code)
-                self._lock.check()
-
-        self._patience.run("dropping functions and views", connection, drop)
-        self.report.code_dropped += plan.drops_code
-
-    def _restore_code(self, connection: Connection, plan: Plan) -> None:
-        if self.report.rolled_back or connection.closed:
-            return
-        self._sync_code(connection, plan, code.plan(plan.release.code, code.loaded(connection)))
-
-    def _sync_code(self, connection: Connection, plan: Plan, changes: code.CodePlan) -> None:
-        """Load what changed, and see to it that all has its owner: a killed run may have left that undone."""
-
-        def load() -> None:
-            with connection.transaction():
-                self._be_brief(connection)
-                CodeLoader(connection, plan.release.code).sync(changes, plan.release.ownership_script)
-                self._lock.check()
-
+    def _take(self, step: Step, plan: Plan) -> None:
         self._lock.check()
-        self._patience.run("loading functions, triggers and views", connection, load)
-        self.report.code_loaded += [file.path for file in changes.load]
-        self.report.code_dropped += changes.drop
+        try:
+            if step.repeatable:
+                self._retry.run(step.name, self._connection, lambda: self._attempt(step))
+            else:
+                self._attempt(step)
+        except psycopg.Error as error:
+            raise self._failure(step, plan, error) from error
+        if step.kind is Kind.GRANT_OWNER:
+            roles.require_owner_rights(self._connection, plan.standing.user)
+        self.report.add(step)
 
-    def _be_brief(self, connection: Connection) -> None:
-        connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'")
+    def _attempt(self, step: Step) -> None:
+        if step.kind in _ON_ROLES:
+            roles.outlast_races(lambda: self._do(step))
+        else:
+            self._do(step)
 
-    def _stepper(self, connection: Connection, chain: Chain) -> Stepper:
-        return Stepper(connection, chain.ledger, self._lock, self._patience)
-
-    def _conclude(self, connection: Connection, plan: Plan, to: str | None) -> None:
-        self.report.version = max(REAPER.applied(connection), default=None)
-        if not plan.rollbacks:
+    def _do(self, step: Step) -> None:
+        work = () if self._is_needless(step) else step.statements
+        if step.transactional:
+            self._together((*step.settings, *work, *step.record))
             return
-        self.report.notes.append("schema procrastinate was left alone: its package has no way back")
-        if to == BASE:
+        self._execute((*step.settings, *work))
+        if step.record:
+            self._together(step.record)
+
+    def _is_needless(self, step: Step) -> bool:
+        if step.skip_if is None:
+            return False
+        row = self._connection.execute(step.skip_if).fetchone()
+        return bool(row and row[0])
+
+    def _together(self, statements: Iterable[Statement]) -> None:
+        with self._connection.transaction():
+            self._execute(statements)
+            self._lock.check()
+
+    def _execute(self, statements: Iterable[Statement]) -> None:
+        for statement in statements:
+            self._running = statement
+            if statement.text.strip():
+                self._connection.execute(statement.text)
+
+    def _restore_code(self, plan: Plan) -> None:
+        """The code was dropped for a way back that did not begin: bring it back."""
+        if self.report.rolled_back or self._connection.closed:
+            return
+        changes = code.plan(plan.release.code, code.loaded(self._connection))
+        self._take(step_list.load_code(self._connection, plan.release, changes), plan)
+
+    def _conclude(self, plan: Plan) -> None:
+        self.report.version = max(plan.release.own.ledger.applied(self._connection), default=None)
+        if not self.report.rolled_back:
+            return
+        self.report.notes.append("schema procrastinate stays: its package has no rollback")
+        if self.report.version is None:
             self.report.notes.append(
-                "the ledger in schema reaper and the roles are left; drop them by hand if wanted"
+                "the ledger in schema reaper and the roles stay; drop them by hand if wanted"
             )
         else:
             self.report.notes.append(f"now install the release whose last migration is {self.report.version}")
 
+    def _failure(self, step: Step, plan: Plan, error: psycopg.Error) -> ReaperError:
+        if step.kind is Kind.GRANT_OWNER and isinstance(error, errors.InsufficientPrivilege):
+            return roles.refusal(plan.standing, plan.release.roles_script)
+        if step.kind in (Kind.LOAD_CODE, Kind.DROP_CODE):
+            return _code_failure(self._running, error)
+        ours = translate(error)
+        done = _DONE.get(step.kind)
+        message = f"{step.name} was not {done}: {ours.message}" if done else f"{step.title}: {ours.message}"
+        if isinstance(ours, DatabaseError):
+            return type(ours)(message, ours.hint, error.sqlstate)
+        return type(ours)(message, ours.hint)
 
-def _failed(migration: Migration, error: psycopg.Error, done: str) -> ReaperError:
-    ours = translate(error)
-    message = f"{migration.id} was not {done}: {ours.message}"
-    if isinstance(ours, DatabaseError):
-        return type(ours)(message, ours.hint, error.sqlstate)
-    return type(ours)(message, ours.hint)
+
+def _code_failure(statement: Statement, error: psycopg.Error) -> ReaperError:
+    """Which file the server did not like, or what a DBA built upon an object that must go."""
+    file = f"sql/{statement.file}: " if statement.file else ""
+    message = f"{file}{error.diag.message_primary or error}"
+    if isinstance(error, errors.DependentObjectsStillExist):
+        dependents = "; ".join((error.diag.message_detail or "").splitlines())
+        return MigrationRefused(
+            f"{message}: {dependents}", "Drop what depends on it, migrate, and create it again."
+        )
+    return MigrationError(message, error.diag.message_hint)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from reaper.db.connection import Connection
 from reaper.errors import DatabaseError, ReaperError
 from reaper.migrate import check_schema, code, schema_version
-from reaper.migrate.source import Source, installed_source
+from reaper.migrate.release_folders import ReleaseFolders, installed_folders
 from reaper.ops.code_drift import compare_code, compare_grants
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Queries
@@ -40,7 +40,7 @@ class Doctor:
     """Examines the database as whoever is logged in; the worker's role is enough."""
 
     connection: Connection
-    source: Source
+    folders: ReleaseFolders
     # Those that are configured here.
     backends: Sequence[str] = ()
     bind: Callable[[Connection], Queries] = Queries
@@ -53,7 +53,7 @@ class Doctor:
     @classmethod
     def of_release(cls, connection: Connection, backends: Sequence[str] = ()) -> Doctor:
         """One that compares with the installed release."""
-        return cls(connection, installed_source(), backends)
+        return cls(connection, installed_folders(), backends)
 
     def examine(self) -> Iterator[Diagnosis]:
         """Every check of the database; what needs the schema is left out where that is missing or older."""
@@ -88,14 +88,14 @@ class Doctor:
 
     def _schema(self) -> Diagnosis:
         try:
-            check_schema(self.connection, self.source)
+            check_schema(self.connection, self.folders)
         except ReaperError as error:
             return fail("schema", error.message, error.hint)
         return ok("schema", f"at {schema_version(self.connection)}")
 
     def _code(self) -> list[Diagnosis]:
         try:
-            found = compare_code(self.connection, code.read(self.source.sql))
+            found = compare_code(self.connection, code.read(self.folders.sql))
         except DatabaseError as error:
             # No right to make temporary objects, or a standby.
             return [
@@ -114,7 +114,7 @@ class Doctor:
         return [ok("code", "every function and view is that of this release")]
 
     def _grants(self) -> list[Diagnosis]:
-        found = compare_grants(self.connection, code.read(self.source.sql))
+        found = compare_grants(self.connection, code.read(self.folders.sql))
         if found.missing:
             return [fail("grants", f"missing: {', '.join(found.missing)}", _RELOAD)]
         if found.surplus:

@@ -37,7 +37,8 @@ def test_plan_as_text_and_as_json(migrate: Run) -> None:
     assert "apply 0001." in text
     assert "    locks: " in text
     made = migrate("--plan", "--json").json
-    assert made["migrations"][0]["id"].startswith("0001.")
+    [first, *_] = [step for step in made["steps"] if step["kind"] == "apply"]
+    assert first["names"][0].startswith("0001.")
     assert made["empty"] is False
 
 
@@ -55,7 +56,7 @@ def test_the_sql_goes_to_stdout_with_the_locks_of_each_step(migrate: Run) -> Non
 def test_back_to_base_says_what_was_left_alone(bare_run: Run, dsn: str) -> None:
     done = bare_run("migrate", "--to", "base", REAPER_DATABASE_URL=dsn)
     assert done.code == 0
-    assert "note: schema procrastinate was left alone" in done.out
+    assert "note: schema procrastinate stays" in done.out
     assert "the schema is now at base" in done.out
 
 

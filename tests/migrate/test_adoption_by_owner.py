@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from reaper.dev.embedded import Postgres
 from reaper.errors import MigrationRefused
 from reaper.migrate import migrate
-from reaper.migrate.source import installed_source
+from reaper.migrate.release_folders import installed_folders
 from tests.support.migrate.catalogue_snapshot import catalogue
 from tests.support.migrate.existing_application import build
 from tests.support.migrate.release_folder import admin, one
@@ -47,7 +47,7 @@ def new_login(server: Postgres, dsn: str, kind: str) -> Iterator[Login]:
 def owner(server: Postgres, empty_db_dsn: str) -> Iterator[Login]:
     """The owner of the tables, in a cluster where a superuser has made reaper's roles."""
     with admin(empty_db_dsn) as connection:
-        connection.execute((installed_source().sql / "roles.sql").read_bytes())
+        connection.execute((installed_folders().sql / "roles.sql").read_bytes())
     with new_login(server, empty_db_dsn, "owner") as login:
         login.may("create on schema public")
         build(login.dsn)

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from reaper.migrate import migrate
-from reaper.migrate.source import installed_source
+from reaper.migrate.release_folders import installed_folders
 from tests.support.migrate.existing_application import FOREIGN_KEY, build
 from tests.support.migrate.release_folder import admin, one
 
@@ -88,8 +88,9 @@ def single_rows(code: str, n: int) -> list[list[list[object]]]:
 
 def announced() -> set[tuple[str, str]]:
     """The table and mode of each lock that a `-- locks:` line of this release speaks of."""
-    source = installed_source()
-    texts = [path.read_text() for root in (source.migrations, source.sql) for path in root.rglob("*.sql")]
+    folders = installed_folders()
+    paths = [path for root in (folders.migrations, folders.sql) for path in root.rglob("*.sql")]
+    texts = [path.read_text() for path in paths if not path.name.endswith(".rollback.sql")]
     lines = [line for text in texts for line in re.findall(r"^-- locks: (.*)$", text, re.MULTILINE)]
     return {
         (table, "".join(word.capitalize() for word in mode.split()) + "Lock")

@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 
-from tests.paste_fixtures import column
+from tests.support.paste_fixtures import column
 from tools import sql_docs
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.paste_fixtures import column, refused
+from tests.support.paste_fixtures import column, refused
 
 Connection = psycopg.Connection[Any]
 

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from reaper.errors import MigrationRefused, WouldLoseInformation
-from reaper.migrate import check_schema, files, migrate
-from reaper.migrate.source import installed_source
+from reaper.migrate import check_schema, code, migrate
+from reaper.migrate.migration_files import migration_ids, read_migrations
+from reaper.migrate.release_folders import installed_folders
 from tests.support.migrate.catalogue_snapshot import catalogue
 from tests.support.migrate.release_folder import admin, column, one
 
@@ -17,7 +18,7 @@ JOBS = "select count(*) from procrastinate.procrastinate_jobs"
 
 
 def test_every_migration_says_what_it_locks_and_has_a_way_back() -> None:
-    assert files.read(installed_source().migrations)
+    assert read_migrations(installed_folders().migrations)
 
 
 def test_up_down_up_ends_in_the_same_catalogue(empty_db_dsn: str) -> None:
@@ -31,7 +32,7 @@ def test_up_down_up_ends_in_the_same_catalogue(empty_db_dsn: str) -> None:
 
 
 def test_each_rollback_restores_the_catalogue_from_before_its_migration(empty_db_dsn: str) -> None:
-    ids = ["base", *(m.id for m in files.read(installed_source().migrations)[:-1])]
+    ids = ["base", *migration_ids(installed_folders().migrations)[:-1]]
     before = {}
     for target in ids:
         migrate(empty_db_dsn, to=target)
@@ -51,6 +52,40 @@ def test_a_rollback_that_would_lose_pastes_refuses_and_the_schema_still_works(ds
     migrate(dsn)
     assert one(dsn, "select count(*) from pastes") == 1
     assert column(dsn, "select invariant from reaper.check_invariants()") == []
+
+
+def test_a_changed_setting_stops_the_way_back_before_the_first_table_goes(dsn: str) -> None:
+    with admin(dsn) as connection:
+        connection.execute("update reaper.settings set drain_slots = 3, wait_for_standby = '*'")
+    with pytest.raises(WouldLoseInformation, match=r"changed in it: drain_slots, wait_for_standby$"):
+        migrate(dsn, to="base")
+    assert not migrate(dsn).applied
+
+
+def test_the_schema_of_internal_functions_belongs_to_the_owner_and_nobody_else_may_use_it(dsn: str) -> None:
+    query = """
+        select nspowner::regrole::text, nspacl::text, obj_description(oid) from pg_namespace
+         where nspname = 'reaper_internal'
+    """
+    with admin(dsn) as connection:
+        [(owner, rights, comment)] = connection.execute(query).fetchall()
+    assert (owner, rights) == ("reaper_owner", None)
+    assert comment
+
+
+def test_loading_all_code_again_replaces_it_in_place(dsn: str) -> None:
+    """What the doctor advises where code was changed by hand; calls that run at this moment go through."""
+    identities = (
+        "select p.oid, p.proname from pg_proc p where pronamespace = 'reaper'::regnamespace order by 1"
+    )
+    schemas = ("public", "reaper", "reaper_internal")
+    before = (catalogue(dsn, *schemas), column(dsn, identities))
+    with admin(dsn) as connection:
+        connection.execute("delete from reaper.code_files")
+        connection.execute("create or replace function reaper.clock() returns timestamptz return now()")
+    report = migrate(dsn)
+    assert len(report.code_loaded) == len(code.read(installed_folders().sql))
+    assert (catalogue(dsn, *schemas), column(dsn, identities)) == before
 
 
 def test_four_migrators_at_once_on_an_empty_database(empty_db_dsn: str) -> None:
@@ -84,7 +119,7 @@ def test_procrastinates_objects_belong_to_reaper_owner_and_stay_when_reaper_goes
 
 
 def test_a_procrastinate_schema_that_somebody_else_made_is_refused_with_the_fix(empty_db_dsn: str) -> None:
-    procrastinate = installed_source().procrastinate
+    procrastinate = installed_folders().procrastinate
     assert procrastinate is not None
     with admin(empty_db_dsn) as connection:
         connection.execute("create schema procrastinate; set search_path = procrastinate")
@@ -98,7 +133,7 @@ def test_a_procrastinate_schema_that_somebody_else_made_is_refused_with_the_fix(
 
 
 def test_procrastinates_migrations_make_what_its_own_schema_file_makes(empty_db_dsn: str, dsn: str) -> None:
-    procrastinate = installed_source().procrastinate
+    procrastinate = installed_folders().procrastinate
     assert procrastinate is not None
     with admin(empty_db_dsn) as connection:
         connection.execute("create schema procrastinate; set search_path = procrastinate")

@@ -11,10 +11,11 @@ import pytest
 from reaper.dev.embedded import Postgres
 from reaper.errors import ConfigError, MigrationRefused, ReaperError, Unreachable
 from reaper.migrate import migrate, plan, render_sql
+from reaper.migrate.connection import migrator_connection
+from reaper.migrate.release_folders import installed_folders
 from reaper.migrate.roles import ROLES
-from reaper.migrate.session import session
-from reaper.migrate.source import installed_source
-from tests.support.migrate.release_folder import Workshop, admin, column, one
+from reaper.migrate.step import Kind
+from tests.support.migrate.release_folder import Workshop, admin, column, one, psql
 
 PASSWORD = "p@ss/w:o%rd?#'x"
 
@@ -55,15 +56,15 @@ def test_a_plain_database_owner_is_told_the_sql_that_a_superuser_must_run_and_th
     cluster: Postgres, owned: str, workshop: Workshop
 ) -> None:
     with pytest.raises(MigrationRefused, match="'plain' may not create roles") as caught:
-        migrate(owned, source=workshop.source)
+        migrate(owned, folders=workshop.folders)
     assert one(owned, "select to_regnamespace('reaper')") is None
     run_as_superuser(cluster, (caught.value.hint or "").partition("\n")[2])
-    assert migrate(owned, source=workshop.source).applied == ["0001.a"]
-    assert not migrate(owned, source=workshop.source).changed
+    assert migrate(owned, folders=workshop.folders).applied == ["0001.a"]
+    assert not migrate(owned, folders=workshop.folders).changed
 
 
 def test_a_plain_database_owner_migrates_the_whole_release_up_and_down(cluster: Postgres, owned: str) -> None:
-    run_as_superuser(cluster, (installed_source().sql / "roles.sql").read_text())
+    run_as_superuser(cluster, (installed_folders().sql / "roles.sql").read_text())
     run_as_superuser(cluster, "grant reaper_owner to plain")
     assert migrate(owned).changed
     assert not migrate(owned).changed
@@ -73,9 +74,9 @@ def test_a_plain_database_owner_migrates_the_whole_release_up_and_down(cluster: 
 def test_a_role_that_is_no_member_of_the_owner_is_told_the_grant(
     cluster: Postgres, owned: str, workshop: Workshop
 ) -> None:
-    run_as_superuser(cluster, (installed_source().sql / "roles.sql").read_text())
+    run_as_superuser(cluster, (installed_folders().sql / "roles.sql").read_text())
     with pytest.raises(MigrationRefused, match="'plain' may not act as reaper_owner") as caught:
-        migrate(owned, source=workshop.source)
+        migrate(owned, folders=workshop.folders)
     assert 'grant reaper_owner to "plain";' in (caught.value.hint or "")
 
 
@@ -83,38 +84,48 @@ def test_a_role_with_createrole_makes_the_roles_and_lets_itself_act_as_the_owner
     cluster: Postgres, owned: str, workshop: Workshop
 ) -> None:
     run_as_superuser(cluster, "alter role plain createrole")
-    report = migrate(owned, source=workshop.source)
+    report = migrate(owned, folders=workshop.folders)
     assert report.roles == list(ROLES)
     assert column(owned, "select distinct tableowner from pg_tables where schemaname = 'reaper'") == [
         "reaper_owner"
     ]
 
 
+def test_the_script_lets_a_role_with_createrole_act_as_the_owner(
+    cluster: Postgres, owned: str, workshop: Workshop
+) -> None:
+    run_as_superuser(cluster, "alter role plain createrole")
+    made = plan(owned, folders=workshop.folders)
+    assert [step.kind for step in made.steps[:2]] == [Kind.CREATE_ROLES, Kind.GRANT_OWNER]
+    assert psql(cluster, owned, render_sql(owned, folders=workshop.folders)) == (0, "")
+    assert not migrate(owned, folders=workshop.folders).changed
+
+
 def test_a_role_that_may_not_create_schemas_is_told_the_grant(
     cluster: Postgres, owned: str, workshop: Workshop
 ) -> None:
-    run_as_superuser(cluster, (installed_source().sql / "roles.sql").read_text())
+    run_as_superuser(cluster, (installed_folders().sql / "roles.sql").read_text())
     run_as_superuser(cluster, "alter database owned owner to postgres; grant reaper_owner to plain")
     with pytest.raises(MigrationRefused, match="may not create schemas") as caught:
-        migrate(owned, source=workshop.source)
+        migrate(owned, folders=workshop.folders)
     run_as_superuser(cluster, (caught.value.hint or "").partition(": ")[2])
-    assert migrate(owned, source=workshop.source).applied == ["0001.a"]
+    assert migrate(owned, folders=workshop.folders).applied == ["0001.a"]
 
 
 def test_a_schema_that_a_dba_made_beforehand_is_given_to_the_owner(
     cluster: Postgres, owned: str, workshop: Workshop
 ) -> None:
     run_as_superuser(cluster, "create schema reaper")
-    migrate(cluster.dsn("owned"), source=workshop.source)
+    migrate(cluster.dsn("owned"), folders=workshop.folders)
     owner = "select nspowner::regrole::text from pg_namespace where nspname = 'reaper'"
     assert one(owned, owner) == "reaper_owner"
 
 
 def test_the_plan_of_a_role_without_rights_is_made_all_the_same(owned: str, workshop: Workshop) -> None:
-    made = plan(owned, source=workshop.source)
-    assert made.roles == ROLES
+    made = plan(owned, folders=workshop.folders)
+    assert made.names(Kind.CREATE_ROLES) == list(ROLES)
     assert made.role_problem is not None
-    assert "create role" in render_sql(owned, source=workshop.source)
+    assert "create role" in render_sql(owned, folders=workshop.folders)
 
 
 @pytest.mark.parametrize("form", ["url", "pairs"])
@@ -125,7 +136,7 @@ def test_passwords_of_odd_characters_and_options_arrive_whole_in_either_form(
     escaped = PASSWORD.replace("'", r"\'")
     pairs = f"dbname=postgres user=postgres host={cluster.host} password='{escaped}'"
     dsn = {"url": f"{url}&options=-c%20work_mem%3D5MB", "pairs": f"{pairs} options='-c work_mem=5MB'"}[form]
-    with session(dsn) as connection:
+    with migrator_connection(dsn) as connection:
         assert connection.info.password == PASSWORD
         assert connection.execute("show work_mem").fetchone() == ("5MB",)
         assert connection.execute("show application_name").fetchone() == ("reaper:migrate",)
@@ -144,7 +155,7 @@ def test_passwords_of_odd_characters_and_options_arrive_whole_in_either_form(
 )
 def test_no_error_ever_shows_a_password(dsn: str, workshop: Workshop) -> None:
     with pytest.raises((ConfigError, Unreachable)) as caught:
-        migrate(dsn, source=workshop.source)
+        migrate(dsn, folders=workshop.folders)
     chain: list[BaseException] = [caught.value]
     while link := chain[-1].__cause__ or (None if chain[-1].__suppress_context__ else chain[-1].__context__):
         chain.append(link)

@@ -1,8 +1,8 @@
-"""A function's name says what it does: one word for each act, and what is named as a question never writes."""
+"""A function's name says what it does: one word for each act, and a name that is a question never writes."""
 
 import pytest
 
-from tests.paste_fixtures import Connection, column
+from tests.support.paste_fixtures import Connection, column
 
 # The first word of everything that writes. A new one belongs here only if none of these says it.
 VERBS = {

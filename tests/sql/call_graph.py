@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.paste_fixtures import Connection
+from tests.support.paste_fixtures import Connection
 
 # What application and operation let grow.
 LARGE = (

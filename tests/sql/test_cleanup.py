@@ -82,7 +82,8 @@ def test_an_object_that_is_dead_already_does_not_stop_the_others(db, paste, me):
     keys = owed(me, paste)
     db.execute(
         "insert into reaper.cleanup_dlq"
-        " select 99, backend, object_key, content_hash, null, 1, 'x', now(), now()"
+        " (queue_id, backend, object_key, content_hash, attempts, last_error, queued_at, buried_at)"
+        " select 99, backend, object_key, content_hash, 1, 'x', now(), now()"
         " from reaper.cleanup_queue where object_key = %s",
         [keys[0]],
     )

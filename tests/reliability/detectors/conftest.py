@@ -11,7 +11,7 @@ from pytest_postgresql.executors import NoopExecutor
 from reaper import config
 from reaper.app import App
 from reaper.dev.embedded import Moto, Postgres, Valkey
-from reaper.migrate.source import installed_source
+from reaper.migrate.release_folders import installed_folders
 from tests.services.drain.conftest import moto, numbers, valkey  # noqa: F401
 from tests.support.cloned_databases import cloned
 from tests.support.detectors.world import House
@@ -56,7 +56,7 @@ def house(
         )
         cache.flushall()
         with App(settings) as app:
-            house = House(house_db, app, installed_source(), buckets, cache)
+            house = House(house_db, app, installed_folders(), buckets, cache)
             house.furnish()
             yield house
 

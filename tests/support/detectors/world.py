@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from moto.s3.models import s3_backends
 
 from reaper.app import App
-from reaper.migrate.source import Source
+from reaper.migrate.release_folders import ReleaseFolders
 from reaper.ops.doctor import Doctor
 from reaper.ops.verify import Verifier
 from reaper.queries import Queries
@@ -37,7 +37,7 @@ class House:
 
     db: Connection
     app: App
-    source: Source
+    folders: ReleaseFolders
     buckets: Mapping[str, str]
     cache: Any
     names: dict[str, str] = field(default_factory=dict)
@@ -150,7 +150,7 @@ class House:
 
     def doctor(self) -> Iterator[Found]:
         """All that `reaper doctor` complains about, apart from where the tests run."""
-        doctor = Doctor(self.db, self.source, list(self.buckets))
+        doctor = Doctor(self.db, self.folders, list(self.buckets))
         for diagnosis in doctor.examine():
             if diagnosis.verdict != "ok" and diagnosis.name not in SURROUNDINGS:
                 yield Found(diagnosis.name, f"{diagnosis.verdict}, {diagnosis.detail}")

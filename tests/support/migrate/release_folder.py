@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +12,8 @@ from typing import Any
 
 import psycopg
 
-from reaper.migrate.source import Source, installed_source
+from reaper.dev.embedded import Postgres
+from reaper.migrate.release_folders import ReleaseFolders, installed_folders
 
 DEADLINE = 60.0
 
@@ -19,17 +22,18 @@ class Workshop:
     """A release in a temporary folder: the real roles and ownership, and whatever a test puts beside them."""
 
     def __init__(self, folder: Path) -> None:
-        self.source = Source(folder / "migrations", folder / "sql")
-        self.source.migrations.mkdir(parents=True)
-        self.source.sql.mkdir()
+        self.folders = ReleaseFolders(folder / "migrations", folder / "sql")
+        self.folders.migrations.mkdir(parents=True)
+        self.folders.sql.mkdir()
         for name in ("roles.sql", "ownership.sql"):
-            (self.source.sql / name).write_text((installed_source().sql / name).read_text())
+            (self.folders.sql / name).write_text((installed_folders().sql / name).read_text())
 
     def migration(self, name: str, sql: str, back: str = "", head: str = "") -> Path:
         """Write a migration and its way back."""
-        path = self.source.migrations / f"{name}.sql"
+        path = self.folders.migrations / f"{name}.sql"
         path.write_text(f"-- Test step {name}. More words.\n-- locks: none\n{head}\n{sql}\n")
-        (self.source.migrations / f"{name}.rollback.sql").write_text(back + "\n")
+        rollback = f"-- Undoes test step {name}.\n-- locks: none\n{back}\n"
+        (self.folders.migrations / f"{name}.rollback.sql").write_text(rollback)
         return path
 
     def tables(self, *names: str) -> None:
@@ -40,7 +44,7 @@ class Workshop:
 
     def code(self, path: str, sql: str) -> Path:
         """Write a code file."""
-        file = self.source.sql / path
+        file = self.folders.sql / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(sql)
         return file
@@ -74,6 +78,14 @@ def column(dsn: str, query: str, *parameters: object) -> list[Any]:
     """The first column of all rows."""
     with admin(dsn) as connection:
         return [row[0] for row in connection.execute(query, parameters)]
+
+
+def psql(server: Postgres, dsn: str, script: str) -> tuple[int, str]:
+    """Run a script as a DBA would; the exit code, and what came on stderr beside notices."""
+    command = [str(server.bin_dir / "psql"), "-X", "-q", "-d", dsn]
+    environment = {**os.environ, "PGOPTIONS": "-c client_min_messages=warning"}
+    done = subprocess.run(command, input=script, env=environment, text=True, capture_output=True, check=False)
+    return done.returncode, done.stderr
 
 
 def tables(dsn: str, schema: str = "reaper") -> set[str]:

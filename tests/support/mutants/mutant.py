@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reaper.migrate.source import installed_source
+from reaper.migrate.release_folders import installed_folders
 from tests.support.mutants.scene import Play
 from tests.support.paste_fixtures import Connection
 
@@ -20,7 +20,7 @@ class Edit:
 
     def load(self, db: Connection) -> None:
         """Put the changed function into the database; what is to be changed is there so many times."""
-        [file] = installed_source().sql.glob(f"*/{self.function}.sql")
+        [file] = installed_folders().sql.glob(f"*/{self.function}.sql")
         text = file.read_text(encoding="utf-8")
         found = text.count(self.safeguard)
         assert found == self.times, f"{self.safeguard!r} is {found} times in {self.function}"

@@ -1,2 +1,0 @@
--- transactional: false
-drop index concurrently if exists public.reaper_pastes_content;

@@ -1,0 +1,18 @@
+-- Drops the tables of backends, where nothing would be lost.
+-- locks: these tables ACCESS EXCLUSIVE, for moments
+do $$
+declare
+    v_rows bigint := (select count(*) from reaper.object_locations)
+                   + (select count(*) from reaper.backend_list b where b.name <> 'default' or b.quota is not null or b.state <> 'active');
+begin
+    if v_rows > 0 then
+        raise exception sqlstate 'RP007' using
+            message = format('dropping the backends would lose %s copies and backends', v_rows),
+            hint    = 'Without object_locations nobody knows where these objects lie: move them to backend default under their object_key first.';
+    end if;
+end;
+$$;
+drop table reaper.byte_deltas;
+drop table reaper.object_locations;
+drop table reaper.circuits;
+drop table reaper.backend_list;

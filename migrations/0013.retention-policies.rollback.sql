@@ -1,0 +1,14 @@
+-- Drops the table of policies, where it is empty.
+-- locks: reaper.retention_policies ACCESS EXCLUSIVE, for moments
+do $$
+declare
+    v_rows bigint := (select count(*) from reaper.retention_policies);
+begin
+    if v_rows > 0 then
+        raise exception sqlstate 'RP007' using
+            message = format('dropping reaper.retention_policies would lose %s policies', v_rows),
+            hint    = 'Note them (reaper policy list --json), remove them (reaper policy remove NAME), then roll back.';
+    end if;
+end;
+$$;
+drop table reaper.retention_policies;

@@ -1,0 +1,67 @@
+-- Creates the table of what a DBA may tune at run time: one row, one typed and documented column per setting.
+-- locks: none on existing tables
+-- depends: 0014.services
+create table if not exists reaper.settings (
+    only_row          boolean  not null primary key default true constraint settings_has_one_row check (only_row),
+    worker_silence    interval not null default '60 seconds' constraint settings_worker_silence_check
+                               check (worker_silence between interval '5 seconds' and interval '1 day'),
+    blocked_retry     interval not null default '1 hour' constraint settings_blocked_retry_check
+                               check (blocked_retry between interval '1 second' and interval '30 days'),
+    keep_codes        interval not null default '3 days' constraint settings_keep_codes_check
+                               check (keep_codes between interval '0' and interval '90 days'),
+    drain_slots       integer  not null default 2 constraint settings_drain_slots_check
+                               check (drain_slots between 1 and 64),
+    max_replica_lag   interval default '30 seconds' constraint settings_max_replica_lag_check
+                               check (max_replica_lag > interval '0'),
+    max_snapshot_age  interval constraint settings_max_snapshot_age_check
+                               check (max_snapshot_age > interval '0'),
+    wait_for_standby  text     constraint settings_wait_for_standby_check
+                               check (wait_for_standby ~ '[^ ,]'),
+    circuit_failures  integer  not null default 5 constraint settings_circuit_failures_check
+                               check (circuit_failures between 1 and 1000),
+    circuit_pause     interval not null default '30 seconds' constraint settings_circuit_pause_check
+                               check (circuit_pause between interval '1 second' and interval '1 hour'),
+    intent_min_age    interval not null default '15 minutes' constraint settings_intent_min_age_check
+                               check (intent_min_age between interval '1 second' and interval '7 days'),
+    pending_action    text     not null default 'commit' constraint settings_pending_action_check
+                               check (pending_action in ('commit', 'drop')),
+    clock_may_move    boolean  not null default false,
+    clock_offset      interval not null default '0'
+);
+insert into reaper.settings default values on conflict do nothing;
+grant select on reaper.settings to reaper_ops, reaper_ro;
+-- Neither the row's key nor the clock of the tests.
+grant update (worker_silence, blocked_retry, keep_codes, drain_slots, max_replica_lag, max_snapshot_age, wait_for_standby,
+              circuit_failures, circuit_pause, intent_min_age, pending_action)
+    on reaper.settings to reaper_ops;
+
+comment on table reaper.settings is
+    'One row. Change it with UPDATE; every call reads it anew, so no restart is needed.';
+comment on column reaper.settings.only_row is
+    'Keeps the table at one row.';
+comment on column reaper.settings.worker_silence is
+    'A worker whose last heartbeat is older than this counts as dead: reset_stuck takes its batches.';
+comment on column reaper.settings.blocked_retry is
+    'How long a row that could not be deleted is left alone after the first failure; doubles with each further one, up to a day.';
+comment on column reaper.settings.keep_codes is
+    'How long a run remembers which pastes and contents it deleted, for reaper why; 0 = not at all.';
+comment on column reaper.settings.drain_slots is
+    'How many drain jobs run side by side, over all workers.';
+comment on column reaper.settings.max_replica_lag is
+    'A drain waits while a replica is further behind than this; null = never.';
+comment on column reaper.settings.max_snapshot_age is
+    'A drain waits while a snapshot is older than this; null = never.';
+comment on column reaper.settings.wait_for_standby is
+    'Objects are deleted only once these standbys have their release on disk: application_names with commas between them, or * for all that are connected, at least one; null = no waiting.';
+comment on column reaper.settings.circuit_failures is
+    'After so many failures in a row a backend is left alone.';
+comment on column reaper.settings.circuit_pause is
+    'How long at first; doubles with each probe that fails, up to ten minutes.';
+comment on column reaper.settings.intent_min_age is
+    'How old an intent is before the pending reaper looks at it: longer than the longest upload.';
+comment on column reaper.settings.pending_action is
+    'What becomes of an intent whose object is there and whole: commit (the paste is made) or drop.';
+comment on column reaper.settings.clock_may_move is
+    'For tests only: lets clock_offset move reaper.clock(). Only the owner can write it.';
+comment on column reaper.settings.clock_offset is
+    'For tests only: what reaper.clock() adds to the time of day while clock_may_move is true.';

@@ -1,2 +1,0 @@
-alter table reaper.batches
-    drop column places;

@@ -1,0 +1,205 @@
+"""The one list of steps, in order, that a migration of this database consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from reaper.db.connection import Connection
+from reaper.migrate import code, procrastinate_schema, roles, unfinished_indexes
+from reaper.migrate.code import CodePlan
+from reaper.migrate.code_statements import CodeStatements, record_statements
+from reaper.migrate.ledger import MigrationChain
+from reaper.migrate.migration_files import Migration, Rollback
+from reaper.migrate.release import Release
+from reaper.migrate.roles import Standing
+from reaper.migrate.step import LOCK_TIMEOUT, Kind, Statement, Step, statements
+
+_NO_TABLE = "none on existing tables"
+_UNOWNED = """
+    with ours (owner) as (select oid from pg_catalog.pg_roles where rolname = 'reaper_owner'),
+         places (oid, owner) as (select n.oid, n.nspowner from pg_catalog.pg_namespace n
+                                  where n.nspname in ('reaper', 'reaper_internal'))
+    select exists (select from ours, places p where p.owner <> ours.owner)
+        or exists (select from ours, pg_catalog.pg_class c
+                    where c.relnamespace in (select oid from places) and c.relkind in ('r', 'v', 'S')
+                      and c.relowner <> ours.owner)
+        or exists (select from ours, pg_catalog.pg_proc p
+                    where p.pronamespace in (select oid from places) and p.proowner <> ours.owner)
+"""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The migrations to apply and those to roll back, each in its order."""
+
+    procrastinate: tuple[Migration, ...]
+    back: tuple[Migration, ...]
+    forward: tuple[Migration, ...]
+    reaches_newest: bool
+
+
+def build(connection: Connection, release: Release, standing: Standing, moves: Moves) -> tuple[Step, ...]:
+    """Look at the database and list what is to be done; changes nothing."""
+    return (
+        *_roles(connection, release, standing),
+        *(step for chain in release.chains for step in _ledger(connection, chain)),
+        *_procrastinate(release.procrastinate, moves.procrastinate),
+        *_way_back(connection, release, moves.back),
+        *unfinished_indexes.drop_steps(connection, moves.forward),
+        *(_apply(release.own, migration) for migration in moves.forward),
+        *_code(connection, release, moves),
+    )
+
+
+def load_code(connection: Connection, release: Release, changes: CodePlan) -> Step:
+    """Load what changed and give it to the owner, in one transaction: definers run as their owner."""
+    return Step(
+        kind=Kind.LOAD_CODE,
+        title=f"load {len(changes.load)} functions, triggers and views",
+        locks="tables with triggers SHARE ROW EXCLUSIVE, replaced views ACCESS EXCLUSIVE, for moments",
+        statements=(
+            *CodeStatements(connection, release.code).load(changes),
+            Statement(release.ownership_script),
+        ),
+        record=record_statements(changes),
+        names=tuple(file.path for file in changes.load),
+        dropped=changes.drop,
+    )
+
+
+def _roles(connection: Connection, release: Release, standing: Standing) -> Iterator[Step]:
+    if standing.missing:
+        yield Step(
+            kind=Kind.CREATE_ROLES,
+            title=f"create the roles {', '.join(standing.missing)}",
+            locks="none on tables; needs a superuser or CREATEROLE",
+            statements=statements(release.roles_script),
+            names=standing.missing,
+        )
+    if standing.needs_grant:
+        grant = roles.grant_to_migrator(standing.user, connection.info.server_version)
+        yield Step(
+            kind=Kind.GRANT_OWNER,
+            title=f"let {standing.user} act as {roles.OWNER}",
+            locks="none on tables",
+            statements=statements(grant),
+            names=(standing.user,),
+        )
+
+
+def _ledger(connection: Connection, chain: MigrationChain) -> Iterator[Step]:
+    ledger = chain.ledger
+    if not ledger.exists(connection):
+        yield Step(
+            kind=Kind.CREATE_LEDGER,
+            title=f"create the ledger in schema {ledger.schema}",
+            locks=_NO_TABLE,
+            statements=statements(*ledger.create_statements(connection)),
+            names=(ledger.schema,),
+        )
+    if ledger.has_lock_row(connection):
+        yield Step(
+            kind=Kind.CLEAR_LOCK_ROW,
+            title=f"delete the lock row that a killed yoyo left in schema {ledger.schema}",
+            locks=f"{ledger.schema}.yoyo_lock ROW EXCLUSIVE",
+            statements=statements(f"delete from {ledger.schema}.yoyo_lock"),
+            names=(ledger.schema,),
+        )
+
+
+def _procrastinate(chain: MigrationChain, pending: tuple[Migration, ...]) -> Iterator[Step]:
+    """Its objects are unqualified, so its schema is the search path; their owner makes them."""
+    for migration in pending:
+        # With the last step, so that a killed run cannot leave them out.
+        grants = (procrastinate_schema.GRANTS,) if migration is pending[-1] else ()
+        yield Step(
+            kind=Kind.APPLY_PROCRASTINATE,
+            title=f"apply {migration.id} of procrastinate",
+            locks="tables of schema procrastinate",
+            statements=statements(*migration.statements, *grants),
+            record=statements(*chain.ledger.record_statements(migration)),
+            names=(migration.id,),
+            role=roles.OWNER,
+            search_path=procrastinate_schema.SCHEMA,
+        )
+
+
+def _way_back(connection: Connection, release: Release, pending: tuple[Migration, ...]) -> Iterator[Step]:
+    """Code goes first, it uses the tables."""
+    loaded = tuple(code.loaded(connection)) if pending else ()
+    if loaded:
+        yield Step(
+            kind=Kind.DROP_CODE,
+            title=f"drop {len(loaded)} functions, triggers and views",
+            locks="views and tables with triggers ACCESS EXCLUSIVE for moments",
+            statements=CodeStatements(connection, release.code).drop_all(loaded),
+            record=statements("delete from reaper.code_files"),
+            dropped=loaded,
+        )
+    for migration in pending:
+        yield _roll_back(release.own, migration)
+
+
+def _roll_back(chain: MigrationChain, migration: Migration) -> Step:
+    assert migration.rollback is not None, "read_migrations refuses a migration without a rollback"
+    part = migration.rollback
+    return _migration_step(
+        Kind.ROLL_BACK,
+        f"roll back {migration.id}: {part.summary}",
+        migration,
+        part,
+        chain.ledger.forget_statements,
+    )
+
+
+def _apply(chain: MigrationChain, migration: Migration) -> Step:
+    step = _migration_step(
+        Kind.APPLY,
+        f"apply {migration.id}: {migration.summary}",
+        migration,
+        migration,
+        chain.ledger.record_statements,
+    )
+    return replace(step, skip_if=migration.skip_if)
+
+
+def _migration_step(
+    kind: Kind,
+    title: str,
+    migration: Migration,
+    part: Migration | Rollback,
+    record: Callable[[Migration], tuple[str, ...]],
+) -> Step:
+    """One direction of a migration; an index build outside a transaction waits as long as it takes."""
+    return Step(
+        kind=kind,
+        title=title,
+        locks=part.locks,
+        statements=statements(*part.statements),
+        record=statements(*record(migration)),
+        names=(migration.id,),
+        transactional=migration.transactional,
+        lock_timeout=LOCK_TIMEOUT if migration.transactional else "0",
+        repeatable=migration.transactional,
+    )
+
+
+def _code(connection: Connection, release: Release, moves: Moves) -> Iterator[Step]:
+    """Code belongs to the newest migration: anywhere before it, none is loaded."""
+    changes = code.plan(release.code, code.loaded(connection)) if moves.reaches_newest else CodePlan()
+    if changes:
+        yield load_code(connection, release, changes)
+    elif moves.forward or (not moves.back and _something_is_unowned(connection)):
+        yield Step(
+            kind=Kind.GIVE_TO_OWNER,
+            title=f"give everything in schema reaper to {roles.OWNER}",
+            locks="what has another owner ACCESS EXCLUSIVE for moments",
+            statements=statements(release.ownership_script),
+        )
+
+
+def _something_is_unowned(connection: Connection) -> bool:
+    """Whether a killed run has left something to the role that ran it."""
+    row = connection.execute(_UNOWNED).fetchone()
+    return bool(row and row[0])
