@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from reaper.cli import options, words
 from reaper.cli.service import desk
-from reaper.config.settings import parse_duration
+from reaper.config.units import parse_duration
 from reaper.errors import Exit
 from reaper.ops.services import Job
 

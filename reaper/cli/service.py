@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from reaper import config, db
 from reaper.cli import options, words
-from reaper.config.settings import parse_duration
+from reaper.config.units import parse_duration
 from reaper.errors import Exit
 from reaper.migrate import check_schema
 from reaper.ops.services import Desk, Planned

@@ -108,7 +108,7 @@ def test_without_credentials_or_an_answer_of_s3_nothing_begins(
 def test_a_setting_that_is_wrong_is_named_with_its_variable(run: Run) -> None:
     done = run("drain", REAPER_BATCH_SIZE="0")
     assert done.code == 4
-    assert "REAPER_BATCH_SIZE: must be greater than or equal to 1" in done.complaint[0]
+    assert "REAPER_BATCH_SIZE: must be between 1 and 10000" in done.complaint[0]
 
 
 def test_an_unknown_batch_is_refused_with_a_message_and_a_hint(dsn: str) -> None:
