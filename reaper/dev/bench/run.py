@@ -28,7 +28,7 @@ def measure(plan: Plan, announce: Announce) -> Results:
         )
         return Results(
             plan=plan.name,
-            version=version("reaper"),
+            version=version("pg-reaper"),
             began=began,
             seconds=time.monotonic() - clock,
             machine=machine.describe(),
