@@ -74,7 +74,8 @@ def bench(
         from reaper.dev.embedded import EmbeddedError
     except ImportError as error:
         raise ConfigError(
-            f"the benchmark needs {error.name}", "Install it with: pip install 'reaper[bench]'"
+            f"the benchmark needs {error.name}",
+            "It comes with the extra bench; in a checkout: pip install '.[bench]'",
         ) from None
     if quick and big:
         raise typer.BadParameter("choose one of --quick and --big")

@@ -7,17 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper import config, db
-from reaper.cli import options, words
-from reaper.cli.counting import counted
+from reaper.cli import formatting, options
+from reaper.cli.database import connected
+from reaper.cli.progress import counted
+from reaper.cli.tables import Column, show_fields, show_table
+from reaper.config.units import format_size
 from reaper.errors import Exit, ReaperError
-from reaper.migrate import check_schema
-from reaper.ops.dlq import Choice, Group, Letter, Letters
+
+if TYPE_CHECKING:
+    from reaper.ops.dlq import Choice, Group, Letter, Letters
 
 _HELP = """
 Dead letters: objects whose deletion was given up.
@@ -78,11 +81,13 @@ def list_letters(
 
     Exit code 1 when there are any.
     """
+    from reaper.ops.dlq import Choice
+
     choice = Choice(backend, cause)
     with _letters(database_url) as letters:
         groups, newest = letters.count(choice), letters.newest(choice, limit)
     if as_json:
-        words.print_json({"groups": groups, "letters": newest})
+        formatting.print_json({"groups": groups, "letters": newest})
     else:
         _show(groups, newest)
     raise typer.Exit(Exit.BEHIND if groups else Exit.OK)
@@ -96,9 +101,9 @@ def show(number: _Number, as_json: options.Json = False, database_url: options.D
     if letter is None:
         raise ReaperError(f"there is no dead letter {number}", "reaper dlq list shows those that there are.")
     if as_json:
-        words.print_json(letter)
+        formatting.print_json(letter)
         return
-    words.table(_story(letter, now))
+    show_fields(_story(letter, now))
     typer.echo(f"\nTry again: reaper dlq retry --id {number}")
     typer.echo(f"Write off: reaper dlq drop --id {number} --reason …")
 
@@ -126,7 +131,7 @@ def retry(
         elif _agreed(groups, "Try to delete them again?", yes):
             batches = (n for each in _parts(choice, groups) for n in letters.retry(each, reason))
             moved = sum(counted(batches, "queued again"))
-            typer.echo(f"{words.count(moved, 'object')} queued again; workers try them within a minute")
+            typer.echo(f"{formatting.count(moved, 'object')} queued again; workers try them within a minute")
 
 
 @group.command("drop")
@@ -158,23 +163,22 @@ def drop(
             typer.echo("no dead letter matches")
         elif kept == sum(group.objects for group in groups):
             raise ReaperError(
-                f"{words.count(kept, 'dead letter')} not written off: the name is retired",
+                f"{formatting.count(kept, 'dead letter')} not written off: the name is retired",
                 "A late deletion may still be on its way to it. When you are sure that none is: --free-names",
             )
         elif _agreed(groups, f"Forget them without deleting anything?{_but(kept)}", yes):
             parts = _parts(choice, groups)
             batches = (n for each in parts for n in letters.write_off(each, reason, free_names))
             forgotten = sum(counted(batches, "written off"))
-            typer.echo(
-                f"{words.count(forgotten, 'object')} written off; reaper.audit has every name{_but(kept)}"
-            )
+            objects = formatting.count(forgotten, "object")
+            typer.echo(f"{objects} written off; reaper.audit has every name{_but(kept)}")
 
 
 @contextmanager
 def _letters(database_url: str | None) -> Iterator[Letters]:
-    settings = config.load("database_url", database_url=database_url)
-    with db.connect(settings.dsn, "reaper:desk") as connection:
-        check_schema(connection)
+    from reaper.ops.dlq import Letters
+
+    with connected("dlq", database_url) as connection:
         yield Letters(connection)
 
 
@@ -182,6 +186,8 @@ def _chosen(backend: str | None, cause: str | None, ids: Sequence[int] | None, a
     """What was asked for; everything only when somebody says so."""
     if all_ == bool(backend or cause or ids):
         raise typer.BadParameter("say which: --backend, --cause, --id, or --all")
+    from reaper.ops.dlq import Choice
+
     return Choice(backend, cause, ids or None)
 
 
@@ -221,34 +227,43 @@ def _show(groups: list[Group], newest: list[Letter]) -> None:
     _show_groups(groups)
     if newest:
         typer.echo()
-    out = words.console()
-    for letter in newest:
-        out.print(
-            f"{letter.queue_id:>8}  {letter.buried_at:%Y-%m-%d %H:%M:%S}  {_size(letter):>10}  "
-            f"{escape(letter.backend)}/{escape(letter.object_key)}"
+        columns = (
+            *(Column("id", number=True), Column("given up"), Column("size", number=True)),
+            Column("object", wraps=True),
         )
-        out.print(f"{'':<10}[dim]{escape(letter.last_error)}[/]")
+        show_table(columns, [_letter_row(letter) for letter in newest])
     hidden = sum(group.objects for group in groups) - len(newest)
     if newest and hidden:
-        out.print(f"[dim]and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq[/]")
+        typer.echo(f"and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq")
+
+
+def _letter_row(letter: Letter) -> tuple[str, ...]:
+    name = f"{escape(letter.backend)}/{escape(letter.object_key)}"
+    given_up = formatting.second(letter.buried_at)
+    return str(letter.queue_id), given_up, _size(letter), f"{name}\n[dim]{escape(letter.last_error)}[/]"
 
 
 def _show_groups(groups: list[Group]) -> None:
     """The sum, then a line per backend and cause."""
     objects, stored = sum(g.objects for g in groups), sum(g.bytes for g in groups)
-    out = words.console()
-    out.print(f"[bold]{words.count(objects, 'dead letter')}[/], {words.size(stored)} still stored")
-    wide = max(len(_name(g)) for g in groups)
-    for each in groups:
-        retired = f", {each.retired_names:,} with a retired name" if each.retired_names else ""
-        first, last = (f"{at:%Y-%m-%d %H:%M}" for at in (each.first_buried_at, each.last_buried_at))
-        when = first if first == last else f"{first} to {last}"
-        what = f"{words.count(each.objects, 'object')}, {words.size(each.bytes)}"
-        out.print(f"  {escape(_name(each).ljust(wide))}  {what}[dim], given up {when}{retired}[/]")
+    typer.echo(f"{formatting.count(objects, 'dead letter')}, {format_size(stored)} still stored")
+    columns = (
+        *(Column("backend"), Column("cause"), Column("objects", number=True), Column("size", number=True)),
+        *(Column("given up", wraps=True), Column()),
+    )
+    show_table(columns, [_group_row(group) for group in groups])
 
 
-def _name(each: Group) -> str:
-    return f"{each.backend}  {each.cause}"
+def _group_row(group: Group) -> tuple[str, ...]:
+    first, last = (formatting.minute(at) for at in (group.first_buried_at, group.last_buried_at))
+    return (
+        escape(group.backend),
+        escape(group.cause),
+        f"{group.objects:,}",
+        format_size(group.bytes),
+        first if first == last else f"{first} to {last}",
+        f"[dim]{group.retired_names:,} with a retired name[/]" if group.retired_names else "",
+    )
 
 
 def _story(letter: Letter, now: datetime) -> Iterator[tuple[str, str]]:
@@ -260,12 +275,12 @@ def _story(letter: Letter, now: datetime) -> Iterator[tuple[str, str]]:
     yield "attempts", str(letter.attempts)
     yield (
         "owed since",
-        f"{letter.queued_at:%Y-%m-%d %H:%M:%S}, {words.age(now - letter.queued_at)} ago",
+        f"{letter.queued_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - letter.queued_at)} ago",
     )
-    yield "given up", f"{letter.buried_at:%Y-%m-%d %H:%M:%S}, {words.age(now - letter.buried_at)} ago"
+    yield "given up", f"{letter.buried_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - letter.buried_at)} ago"
     if letter.name_retired:
         yield "name", "[yellow]retired: no content may take it until this is settled (RP004)[/]"
 
 
 def _size(letter: Letter) -> str:
-    return "unknown" if letter.size_bytes is None else words.size(letter.size_bytes)
+    return "unknown" if letter.size_bytes is None else format_size(letter.size_bytes)

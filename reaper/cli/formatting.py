@@ -1,24 +1,16 @@
-"""Numbers as people read them, and where they are printed."""
+"""Figures as people read them, and results as machines do."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.filesize import decimal as file_size
 
-_UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-
-
-def console() -> Console:
-    """Colours for a person, plain lines when piped; lines are never broken."""
-    return Console(soft_wrap=True, highlight=False)
+from reaper.config.units import format_duration
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -26,32 +18,24 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def size(number: int) -> str:
-    """Bytes in a fitting unit."""
-    return file_size(number)
-
-
 def age(span: timedelta) -> str:
-    """The two largest units of a span: `3 h 12 min`."""
-    left = max(int(span.total_seconds()), 0)
-    parts: list[str] = []
-    for unit, seconds in _UNITS:
-        number, left = divmod(left, seconds)
-        if number or parts or unit == "s":
-            parts.append(f"{number} {unit}")
-    return " ".join(part for part in parts[:2] if not part.startswith("0 ") or len(parts) == 1)
+    """A span that has passed or is to pass, without fractions of a second: `3 h 12 min`."""
+    return format_duration(timedelta(seconds=span // timedelta(seconds=1)))
+
+
+def minute(moment: datetime) -> str:
+    """`2026-01-31 23:59`."""
+    return f"{moment:%Y-%m-%d %H:%M}"
+
+
+def second(moment: datetime | None) -> str:
+    """`2026-01-31 23:59:59`, or nothing."""
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else ""
 
 
 def print_json(value: object) -> None:
     """A result for machines."""
     typer.echo(json.dumps(value, default=_plain, indent=2))
-
-
-def table(rows: Iterable[tuple[str, str]]) -> None:
-    """Lines of a label and a text; a line without label goes on with the one before."""
-    out = console()
-    for label, text in rows:
-        out.print(f"[bold]{label:<12}[/]{text}")
 
 
 def _plain(value: Any) -> Any:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
-from reaper import config
-from reaper.migrate import Plan, Report, render_sql
-from reaper.migrate import migrate as run_migration
-from reaper.migrate import plan as make_plan
-from reaper.migrate.files import Migration
+from reaper.cli import options
+from reaper.cli.tables import Column, console, show_table
+
+if TYPE_CHECKING:
+    from reaper.migrate import Plan, Report
+    from reaper.migrate.files import Migration
 
 _ToId = Annotated[
     str | None,
@@ -30,8 +30,8 @@ _Sql = Annotated[
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Write the plan or the report as JSON.")]
 _Patience = Annotated[
-    float,
-    typer.Option("--patience", metavar="SECONDS", min=0, help="How long a step may try to get its locks."),
+    str,
+    typer.Option("--patience", metavar="SPAN", help="How long a step may try to get its locks: 60 s, 5 min."),
 ]
 
 
@@ -65,20 +65,26 @@ def migrate(
     sql: _Sql = False,
     to: _ToId = None,
     as_json: _Json = False,
-    patience: _Patience = 60.0,
+    patience: _Patience = "60 s",
 ) -> None:
     """Plan, print or run the migration."""
     if plan and sql:
         raise typer.BadParameter("--plan and --sql exclude each other")
     if sql and as_json:
         raise typer.BadParameter("--sql prints SQL; --json goes with --plan or with the migration itself")
+    seconds = options.duration(patience, "--patience").total_seconds()
+    from reaper import config
+    from reaper.migrate import migrate as run_migration
+    from reaper.migrate import plan as make_plan
+    from reaper.migrate import render_sql
+
     dsn = config.load("database_url").dsn
     if sql:
         typer.echo(render_sql(dsn, to=to), nl=False)
     elif plan:
         _show_plan(make_plan(dsn, to=to), as_json)
     else:
-        _show_report(run_migration(dsn, to=to, patience=patience, say=_progress(as_json)), as_json)
+        _show_report(run_migration(dsn, to=to, patience=seconds, say=_progress(as_json)), as_json)
 
 
 def _progress(as_json: bool) -> Callable[[str], None]:
@@ -89,21 +95,18 @@ def _show_plan(plan: Plan, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plan.as_dict(), indent=2))
         return
-    console = Console()
-    if console.is_terminal and (plan.migrations or plan.rollbacks):
-        console.print(_table(plan))
+    if console().is_terminal and (plan.migrations or plan.rollbacks):
+        columns = (Column("migration"), Column("what it does", wraps=True), Column("locks", wraps=True))
+        show_table(columns, [_row(migration, plan) for migration in (*plan.rollbacks, *plan.migrations)])
     else:
         _echo_all(line for m in (*plan.rollbacks, *plan.migrations) for line in _step_lines(m, plan))
     _echo_all(_other_lines(plan))
 
 
-def _table(plan: Plan) -> Table:
-    table = Table("migration", "what it does", "locks")
-    for migration in (*plan.rollbacks, *plan.migrations):
-        back = "[yellow]back[/] " if migration in plan.rollbacks else ""
-        locks = migration.locks if migration.transactional else f"{migration.locks} [dim](no transaction)[/]"
-        table.add_row(back + migration.id, migration.summary, locks)
-    return table
+def _row(migration: Migration, plan: Plan) -> tuple[str, ...]:
+    back = "[yellow]back[/] " if migration in plan.rollbacks else ""
+    locks = escape(migration.locks) + ("" if migration.transactional else " [dim](no transaction)[/]")
+    return back + migration.id, escape(migration.summary), locks
 
 
 def _step_lines(migration: Migration, plan: Plan) -> Iterator[str]:

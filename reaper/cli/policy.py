@@ -7,18 +7,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper import config, db
-from reaper.cli import options, words
-from reaper.cli.counting import counted
+from reaper.cli import formatting, options
+from reaper.cli.database import connected
+from reaper.cli.progress import counted
+from reaper.cli.tables import Column, show_fields, show_table
 from reaper.errors import Exit
-from reaper.migrate import check_schema
-from reaper.ops.policies import Forecast, Policies, Policy
-from reaper.services import schedule as schedules
+
+if TYPE_CHECKING:
+    from reaper.ops.policies import Forecast, Policies, Policy
 
 _HELP = """
 Delete old rows of any table, a bounded batch at a time.
@@ -96,6 +97,8 @@ def add(
 ) -> None:
     """Register a policy. Nothing is deleted until it is enabled."""
     with _policies(database_url) as policies:
+        from reaper.services import schedule as schedules
+
         # SQL knows what a schedule looks like, this knows whether its numbers make sense.
         schedules.parse(schedule)
         policies.add(name, table, column, max_age, batch_limit, schedule, allow_cascade)
@@ -108,14 +111,16 @@ def list_policies(as_json: options.Json = False, database_url: options.Dsn = Non
     with _policies(database_url) as policies:
         found = policies.all()
     if as_json:
-        words.print_json(found)
+        formatting.print_json(found)
         return
-    out = words.console()
-    for policy in found:
-        for line in _lines(policy):
-            out.print(line)
     if not found:
-        out.print("there is no policy; reaper policy add --help says how to make one")
+        typer.echo("there is no policy; reaper policy add --help says how to make one")
+        return
+    columns = (
+        *(Column("policy"), Column("state"), Column("schedule")),
+        *(Column("last purge", wraps=True), Column("deletes", wraps=True)),
+    )
+    show_table(columns, [_row(policy) for policy in found])
 
 
 def plan(name: _Name, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
@@ -123,9 +128,9 @@ def plan(name: _Name, as_json: options.Json = False, database_url: options.Dsn =
     with _policies(database_url) as policies:
         forecast = policies.plan(name)
     if as_json:
-        words.print_json(forecast)
+        formatting.print_json(forecast)
     else:
-        words.table(_forecast_lines(forecast))
+        show_fields(_forecast_lines(forecast))
 
 
 def enable(name: _Name, database_url: options.Dsn = None) -> None:
@@ -166,47 +171,50 @@ def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: opt
 
 
 def _result(deleted: list[int], more: bool) -> str:
-    rows, batches = words.count(sum(deleted), "row"), words.count(len(deleted), "batch", "batches")
+    rows, batches = formatting.count(sum(deleted), "row"), formatting.count(len(deleted), "batch", "batches")
     hint = "\nthere may be more: run it again, or with --all" if more else ""
     return f"{rows} deleted in {batches}{hint}"
 
 
 @contextmanager
 def _policies(database_url: str | None) -> Iterator[Policies]:
-    settings = config.load("database_url", database_url=database_url)
-    with db.connect(settings.dsn, "reaper:policy") as connection:
-        check_schema(connection)
+    from reaper.ops.policies import Policies
+
+    with connected("policy", database_url) as connection:
         # Whatever the database's default is: the functions look at tables that others may just be changing.
         connection.execute("set default_transaction_isolation = 'read committed'")
         yield Policies(connection)
 
 
-def _lines(policy: Policy) -> Iterator[str]:
-    state = "[green]enabled[/] " if policy.enabled else "[dim]disabled[/]"
-    what = f"{policy.table_name}, {policy.column_name} older than {policy.max_age}"
+def _row(policy: Policy) -> tuple[str, ...]:
     cascade = ", with cascades" if policy.allow_cascade else ""
-    yield (
-        f"[bold]{escape(policy.name)}[/]  {state}  {escape(what)};"
-        f" {policy.batch_limit:,} at a time{cascade}, {escape(policy.schedule)}; {_last(policy)}"
+    what = f"{policy.table_name}, {policy.column_name} older than {policy.max_age}"
+    lines = [f"{escape(what)}; {formatting.count(policy.batch_limit, 'row')} at a time{cascade}"]
+    lines += [f"[yellow]{escape(problem)}[/]" for problem in policy.problems]
+    return (
+        f"[bold]{escape(policy.name)}[/]",
+        "[green]enabled[/]" if policy.enabled else "[dim]disabled[/]",
+        escape(policy.schedule),
+        _last_purge(policy),
+        "\n".join(lines),
     )
-    yield from (f"    [yellow]{escape(problem)}[/]" for problem in policy.problems)
 
 
-def _last(policy: Policy) -> str:
+def _last_purge(policy: Policy) -> str:
     if policy.last_purge_at is None:
-        return "never purged"
-    deleted = words.count(policy.last_deleted or 0, "row")
-    return f"purged {policy.last_purge_at:%Y-%m-%d %H:%M %Z}, {deleted}"
+        return "[dim]never[/]"
+    deleted = formatting.count(policy.last_deleted or 0, "row")
+    return f"{policy.last_purge_at:%Y-%m-%d %H:%M %Z}, {deleted}"
 
 
 def _forecast_lines(forecast: Forecast) -> Iterator[tuple[str, str]]:
     share = f"{forecast.share:.1%} of about {forecast.rows_total:,}"
-    yield "rows", f"{words.count(forecast.rows_aged, 'row')} to delete, {share}"
+    yield "rows", f"{formatting.count(forecast.rows_aged, 'row')} to delete, {share}"
     yield "cutoff", f"older than {forecast.cutoff:%Y-%m-%d %H:%M:%S %Z}"
     yield "batches", f"{forecast.batches:,}"
     basis = "as in its last purge" if forecast.speed_is_measured else "assumed: it has never run"
     speed = f"{forecast.rows_per_second:,.0f} rows/s, {basis}"
-    yield "time", f"about {words.age(timedelta(seconds=math.ceil(forecast.seconds)))} at {speed}"
+    yield "time", f"about {formatting.age(timedelta(seconds=math.ceil(forecast.seconds)))} at {speed}"
     yield "statement", escape(forecast.statement)
     for number, line in enumerate(forecast.plan.splitlines()):
         yield "" if number else "plan", escape(line)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper import config, db
-from reaper.cli import options, words
-from reaper.config.units import parse_duration
+from reaper.cli import formatting, options
+from reaper.cli.database import connected
+from reaper.cli.tables import Column, show_table
 from reaper.errors import Exit
-from reaper.migrate import check_schema
-from reaper.ops.services import Desk, Planned
-from reaper.services import schedule
+
+if TYPE_CHECKING:
+    from reaper.ops.services import Desk, Planned
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The service, as `reaper service list` calls it.")]
 _Reason = Annotated[
@@ -44,7 +44,7 @@ def list_services(as_json: options.Json = False, database_url: options.Dsn = Non
     with desk(database_url) as opened:
         found = opened.schedule()
     if as_json:
-        words.print_json(found)
+        formatting.print_json(found)
     else:
         _show(found)
     raise typer.Exit(Exit.BEHIND if any(s.last_error for s in found) else Exit.OK)
@@ -77,10 +77,7 @@ def disable(name: _Name, reason: _Reason = None, database_url: options.Dsn = Non
 @group.command("pause")
 def pause(name: _Name, reason: _Why, span: _For = "1 h", database_url: options.Dsn = None) -> None:
     """Keep a service from running for a while; a drain stops before its next batch. Ends by itself."""
-    try:
-        length = parse_duration(span)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--for") from None
+    length = options.duration(span, "--for")
     with desk(database_url) as opened:
         until = opened.pause(name, length, reason)
     typer.echo(f"{name} is paused until {until:%Y-%m-%d %H:%M:%S %Z}")
@@ -105,6 +102,8 @@ def reschedule(
     database_url: options.Dsn = None,
 ) -> None:
     """Change when a service runs; releases to come leave it so."""
+    from reaper.services import schedule
+
     schedule.parse(when)
     with desk(database_url) as opened:
         opened.reschedule(name, when, reason)
@@ -117,30 +116,41 @@ def pause_drain(reason: _Why, span: _For = "1 h", database_url: options.Dsn = No
 
 
 def resume_drain(reason: _Reason = None, database_url: options.Dsn = None) -> None:
-    """Go on draining: `reaper service resume drain`."""
+    """Resume draining: `reaper service resume drain`."""
     resume("drain", reason, database_url)
 
 
 @contextmanager
 def desk(database_url: str | None) -> Iterator[Desk]:
     """The operator's desk, on a connection of its own."""
-    settings = config.load("database_url", database_url=database_url)
-    with db.connect(settings.dsn, "reaper:desk") as connection:
-        check_schema(connection)
+    from reaper.ops.services import Desk
+
+    with connected("desk", database_url) as connection:
         yield Desk(connection)
 
 
 def _show(found: list[Planned]) -> None:
     if not found:
         typer.echo("no service yet: they are registered when the first worker starts (reaper worker)")
-    out = words.console()
-    for service in found:
-        out.print(
-            f"[bold]{escape(service.name):<14}[/]{escape(service.schedule):<14}"
-            f"{state(service):<30}[dim]{escape(service.description)}[/]"
-        )
-        for line in _details(service):
-            out.print(f"{'':<14}{line}")
+        return
+    columns = (
+        Column("service"),
+        Column("schedule"),
+        Column("state"),
+        Column("last run", wraps=True),
+        Column("what it does", wraps=True, only_if_wide=True),
+    )
+    show_table(columns, [_row(service) for service in found])
+
+
+def _row(service: Planned) -> tuple[str, ...]:
+    return (
+        f"[bold]{escape(service.name)}[/]",
+        escape(service.schedule),
+        state(service),
+        _last_run(service),
+        f"[dim]{escape(service.description)}[/]",
+    )
 
 
 def state(service: Planned) -> str:
@@ -148,20 +158,22 @@ def state(service: Planned) -> str:
     if not service.enabled:
         return "off"
     if service.is_paused and service.paused_until:
-        return f"paused for {words.age(service.paused_until - service.now)}"
+        return f"paused for {formatting.age(service.paused_until - service.now)}"
     if service.next_run_at is None:
         return "to be planned"
     due = service.next_run_at <= service.now
-    return "due" if due else f"next in {words.age(service.next_run_at - service.now)}"
+    return "due" if due else f"next in {formatting.age(service.next_run_at - service.now)}"
 
 
-def _details(service: Planned) -> Iterator[str]:
+def _last_run(service: Planned) -> str:
+    lines = []
     if service.is_paused:
-        yield f"[yellow]paused: {escape(service.pause_reason or '')}[/]"
+        lines.append(f"[yellow]paused: {escape(service.pause_reason or '')}[/]")
     if service.last_finished_at:
         figures = ", ".join(f"{name} {number}" for name, number in (service.last_result or {}).items())
-        ago = words.age(service.now - service.last_finished_at)
-        yield f"[dim]ran {ago} ago{': ' if figures else ''}{escape(figures)}[/]"
+        ago = formatting.age(service.now - service.last_finished_at)
+        lines.append(f"{ago} ago{': ' if figures else ''}{escape(figures)}")
     if service.last_error:
-        times = words.count(service.consecutive_failures, "time")
-        yield f"[red]failed {times} in a row: {escape(service.last_error)}[/]"
+        times = formatting.count(service.consecutive_failures, "time")
+        lines.append(f"[red]failed {times} in a row: {escape(service.last_error)}[/]")
+    return "\n".join(lines) or "[dim]never[/]"

@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.markup import escape
 
-from reaper import config, db
-from reaper.cli import options, words
+from reaper.cli import formatting, options
+from reaper.cli.database import connected
 from reaper.cli.service import state
+from reaper.cli.tables import console, show_fields
+from reaper.config.units import format_size
 from reaper.errors import Exit
-from reaper.migrate import check_schema
-from reaper.ops.reports import Health, InFlight, Member, Reports, Shelter, Speed
-from reaper.ops.services import Desk, Planned, Slots
+
+if TYPE_CHECKING:
+    from reaper.ops.reports import Health, InFlight, Member, Shelter, Speed
+    from reaper.ops.services import Planned, Slots
 
 _EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
 _COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}
@@ -68,17 +71,19 @@ def status(as_json: options.Json = False, database_url: options.Dsn = None) -> N
     Exit code 0 ok or paused, 1 behind (a paste expired over 26 hours ago and nobody has taken it), 3 stalled
     (there is work that is late, and nobody does it). Asks only the database.
     """
-    found = _look(config.load("database_url", database_url=database_url).dsn)
+    found = _look(database_url)
     if as_json:
-        words.print_json(found.as_dict())
+        formatting.print_json(found.as_dict())
     else:
         _show(found)
     raise typer.Exit(_EXIT[found.verdict])
 
 
-def _look(dsn: str) -> Status:
-    with db.connect(dsn, "reaper:status") as connection:
-        check_schema(connection)
+def _look(database_url: str | None) -> Status:
+    from reaper.ops.reports import Reports
+    from reaper.ops.services import Desk
+
+    with connected("status", database_url) as connection:
         reports, desk = Reports(connection), Desk(connection)
         return Status(
             *(reports.health(), reports.in_flight(), reports.fleet(), reports.speed(), reports.backends()),
@@ -89,12 +94,12 @@ def _look(dsn: str) -> Status:
 def _show(found: Status) -> None:
     health = found.health
     colour = _COLOUR[found.verdict]
-    out = words.console()
+    out = console()
     out.print(f"[bold {colour}]● {found.verdict}[/]  [dim]{health.judged_at:%Y-%m-%d %H:%M:%S %Z}[/]")
     for reason in health.reasons:
         out.print(f"  [{colour}]{escape(reason)}[/]")
     out.print()
-    words.table(_lines(found))
+    show_fields(_lines(found))
 
 
 def _lines(found: Status) -> Iterator[tuple[str, str]]:
@@ -102,10 +107,8 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     yield "backlog", _backlog(health)
     yield "in flight", _in_flight(found.in_flight)
     if health.batches_stuck:
-        yield (
-            "",
-            f"[yellow]{words.count(health.batches_stuck, 'batch', 'batches')} stuck[/]: see reaper.stuck",
-        )
+        stuck = formatting.count(health.batches_stuck, "batch", "batches")
+        yield "", f"[yellow]{stuck} stuck[/]: see reaper.stuck"
     yield from _workers(found.workers, health.judged_at)
     yield from _schedule(found.schedule)
     yield "slots", _slots(found.slots)
@@ -126,8 +129,8 @@ def _backlog(health: Health) -> str:
     if health.oldest_due is None:
         return "[dim]nothing is due[/]"
     at_least = "at least " if health.due_rows >= _COUNTED else ""
-    age = words.age(health.judged_at - health.oldest_due)
-    return f"{at_least}{words.count(health.due_rows, 'due row')}, the oldest expired {age} ago"
+    age = formatting.age(health.judged_at - health.oldest_due)
+    return f"{at_least}{formatting.count(health.due_rows, 'due row')}, the oldest expired {age} ago"
 
 
 def _backends(backends: list[Shelter]) -> Iterator[tuple[str, str]]:
@@ -136,19 +139,19 @@ def _backends(backends: list[Shelter]) -> Iterator[tuple[str, str]]:
         yield label, _shelter(backend)
         label = ""
         if backend.circuit != "closed":
-            yield "", f"  [red]left alone: {escape(backend.last_error or 'it does not answer')}[/]"
+            yield "", f"  [red]circuit {backend.circuit}: {escape(backend.last_error or 'no answer')}[/]"
 
 
 def _shelter(backend: Shelter) -> str:
-    room = f" of {words.size(backend.quota)}" if backend.quota is not None else ""
-    owed = f", {words.size(backend.orphan_bytes)} owed a deletion" if backend.orphan_bytes else ""
+    room = f" of {format_size(backend.quota)}" if backend.quota is not None else ""
+    owed = f", {format_size(backend.orphan_bytes)} owed a deletion" if backend.orphan_bytes else ""
     state = "" if backend.state == "active" else f", {backend.state}"
-    return f"{escape(backend.name)}: {words.size(backend.bytes_used)}{room}{owed}{state}"
+    return f"{escape(backend.name)}: {format_size(backend.bytes_used)}{room}{owed}{state}"
 
 
 def _in_flight(groups: list[InFlight]) -> str:
     return (
-        ", ".join(f"{g.batches:,} {g.state.lower()} (oldest {words.age(g.oldest)})" for g in groups)
+        ", ".join(f"{g.batches:,} {g.state.lower()} (oldest {formatting.age(g.oldest)})" for g in groups)
         or "[dim]no batch[/]"
     )
 
@@ -159,11 +162,9 @@ def _workers(members: list[Member], now: datetime) -> Iterator[tuple[str, str]]:
     yield "workers", f"{alive} alive{others}" if members else "[dim]none[/]"
     for member in members[:_SHOWN]:
         silent = "" if member.alive else " [yellow]silent[/],"
-        holds = words.count(member.batches, "batch", "batches")
-        yield (
-            "",
-            f"{escape(member.worker)}:{silent} beat {words.age(now - member.beat_at)} ago, holds {holds}",
-        )
+        holds = formatting.count(member.batches, "batch", "batches")
+        beat = formatting.age(now - member.beat_at)
+        yield "", f"{escape(member.worker)}:{silent} beat {beat} ago, holds {holds}"
         if member.throttled:
             yield "", f"  [yellow]waits: {escape(member.throttled)}[/]"
     if len(members) > _SHOWN:
@@ -194,12 +195,12 @@ def _slots(slots: Slots) -> str:
 def _last_run(health: Health, speed: Speed) -> str:
     if health.last_finished is None:
         return "[dim]none yet[/]"
-    ago = words.age(health.judged_at - health.last_finished)
+    ago = formatting.age(health.judged_at - health.last_finished)
     if speed.rows_per_second is None:
         return f"{ago} ago"
-    batches = words.count(speed.batches, "batch", "batches")
+    batches = formatting.count(speed.batches, "batch", "batches")
     return f"{ago} ago; {speed.rows_per_second:,.0f} rows/s over the last {batches}"
 
 
 def _with_hint(number: int, noun: str, hint: str) -> str:
-    return f"{words.count(number, noun)}, {hint}" if number else f"[dim]{words.count(0, noun)}[/]"
+    return f"{formatting.count(number, noun)}, {hint}" if number else f"[dim]{formatting.count(0, noun)}[/]"

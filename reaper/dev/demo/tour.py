@@ -12,13 +12,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.filesize import decimal
 from rich.table import Table
 
 from reaper import config
 from reaper.app import App
-from reaper.cli.progress import watch_drain
+from reaper.cli.progress import drain_progress
 from reaper.config.backends import DEFAULT_BACKEND
+from reaper.config.units import format_size
 from reaper.dev.demo import town
 from reaper.dev.embedded import Stack
 from reaper.errors import Exit
@@ -102,7 +102,7 @@ class Tour:
 
     def _drain(self, app: App) -> None:
         began = time.monotonic()
-        with watch_drain(app, console=self._console):
+        with drain_progress(app, console=self._console):
             app.drain(workers=LANES)
         seconds = time.monotonic() - began
         totals = app.telemetry.totals
@@ -135,7 +135,7 @@ class Tour:
         return Census(pastes, due, contents, objects, cached)
 
     def _report(self, app: App, before: Census, after: Census, verdict: Report) -> None:
-        freed = decimal(self._bytes_freed(app))
+        freed = format_size(self._bytes_freed(app))
         table = Table(box=None, show_header=False, padding=(0, 2))
         table.add_row(
             "[bold]deleted",
