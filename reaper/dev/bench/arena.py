@@ -21,7 +21,7 @@ from reaper.dev.bench import bucket, loading
 from reaper.dev.bench.contestant import Needs
 from reaper.dev.bench.place import Bucket, Place
 from reaper.dev.bench.workload import Workload
-from reaper.dev.embedded import Postgres, Valkey, places
+from reaper.dev.embedded import Postgres, Valkey, directories
 from reaper.dev.embedded.rclone import Rclone
 from reaper.migrate import migrate
 
@@ -152,7 +152,7 @@ class Arena:
 
     def _fill(self, template: str, place: Place) -> None:
         with (
-            TemporaryDirectory(prefix="reaper-bench-", dir=places.data_directory()) as directory,
+            TemporaryDirectory(prefix="reaper-bench-", dir=directories.data_directory()) as directory,
             db.connect(place.dsn, "bench:admin") as connection,
         ):
             bucket.write_objects(connection, directory)

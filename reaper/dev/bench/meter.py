@@ -97,7 +97,7 @@ class Meter:
         )
 
     def _ours(self) -> float:
-        """This process with all its children; the servers' keepers are among them."""
+        """This process with all its children; the servers' supervisors are among them."""
         return machine.cpu_seconds(os.getpid())
 
     def _lsn(self) -> str:

@@ -2,20 +2,21 @@
 
 import logging
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from reaper.dev.embedded.binaries import HOW_TO_INSTALL
 from reaper.dev.embedded.errors import EmbeddedError
+from reaper.dev.embedded.server import Server
 
 
-class Moto:
-    """A running server with its objects in memory; a context manager, or `start` it and `stop` it."""
+class Moto(Server):
+    """A running server with its objects in memory."""
 
     def __init__(self) -> None:
         try:
             from moto.server import ThreadedMotoServer
         except ImportError as error:
-            raise EmbeddedError("no moto was found; pip install 'reaper[embedded]' brings it") from error
+            raise EmbeddedError(f"no moto was found; {HOW_TO_INSTALL}") from error
         _list_while_keys_go()
         # One line per request is of no use to anybody.
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
@@ -25,24 +26,11 @@ class Moto:
         host, port = self._server.get_host_and_port()
         self.endpoint_url = f"http://{host}:{port}"
 
-    @classmethod
-    def start(cls) -> Self:
-        """Start a server and return when it listens."""
-        return cls()
-
     def stop(self) -> None:
         """Stop listening; a second call does nothing."""
         if self._running:
             self._running = False
             self._server.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def _list_while_keys_go() -> None:

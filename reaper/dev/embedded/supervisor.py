@@ -2,7 +2,7 @@
 
 A program of its own (standard library only, its own session), so that neither a Ctrl-C in the terminal nor
 a SIGKILL of the parent can reach it before its work is done. Standard input is a pipe from the parent: a byte
-in it, or its end, means stop. The first argument is the plan, as JSON; `process.Plan` describes it.
+in it, or its end, means stop. The first argument is the plan, as JSON: `LaunchPlan` in supervised_process.py.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ class StopRequested(Exception):
     """The parent wants the service to end, or no longer exists."""
 
 
-class Keeper:
+class Supervisor:
     """One service, from its directories to their removal."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
@@ -182,4 +182,4 @@ def remove_shared_memory(directories: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     adopt_orphans()
-    sys.exit(Keeper(json.loads(sys.argv[1])).run())
+    sys.exit(Supervisor(json.loads(sys.argv[1])).run())

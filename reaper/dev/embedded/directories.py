@@ -13,9 +13,9 @@ MEMORY_BYTES_NEEDED = 1_000_000_000
 SOCKET_PATH_LIMIT = 100
 
 
-def unique_name() -> str:
-    """A name that nobody else uses: the keeper makes the directory, and fails if it exists."""
-    return f"reaper-{secrets.token_hex(6)}"
+def unused_path(parent: Path) -> Path:
+    """A directory to be that no other process uses: the supervisor makes it, and fails if it exists."""
+    return parent / f"reaper-{secrets.token_hex(6)}"
 
 
 def scratch_directory() -> Path:
