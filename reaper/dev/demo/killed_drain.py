@@ -17,7 +17,7 @@ from reaper.dev import fault_points
 BATCHES_BEFORE = 2
 
 
-class Assassin:
+class KillAfterBatches:
     """Kills the process when it has released a batch for the third time."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Assassin:
 def main() -> None:
     """Drain until killed."""
     app = App(config.load_all("database_url", "s3_bucket"))
-    fault_points.surround(app, Assassin())
+    fault_points.surround(app, KillAfterBatches())
     app.drain(workers=1)
 
 

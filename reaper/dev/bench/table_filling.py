@@ -7,7 +7,7 @@ from typing import Any
 from reaper.db.connection import Connection
 from reaper.dev.bench.workload import Order, Workload
 
-# Deterministic: each contestant of each run meets the same rows.
+# Deterministic: each method of each run meets the same rows.
 SEED = 0.42
 
 _STAGE = """

@@ -1,4 +1,4 @@
-"""The demo's inhabitants: pastes that share content, some expired, some alive, some for ever, some cached."""
+"""The pastes of the demo: they share content, some expired, some alive, some for ever, some cached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UPLOADS_AT_ONCE = 8
 
 
 @runtime_checkable
-class Shelf(Protocol):
+class FillableBucket(Protocol):
     """A bucket that can be made and filled."""
 
     def create_bucket(self) -> None:
@@ -31,7 +31,7 @@ class Shelf(Protocol):
 
 
 @runtime_checkable
-class Memory(Protocol):
+class FillableCache(Protocol):
     """A cache that can be filled."""
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
@@ -56,8 +56,8 @@ class Paste:
     expires_in: float | None
 
 
-def invent(seed: int = 7) -> tuple[list[Content], list[Paste]]:
-    """The same town each time but for its object keys, which are never used twice."""
+def make(seed: int = 7) -> tuple[list[Content], list[Paste]]:
+    """The same pastes each time but for their object keys, which are never used twice."""
     chance = random.Random(seed)
     contents = [_content(number, chance) for number in range(CONTENTS)]
     # A few contents are very popular, most have one or two pastes: the usual shape of what people share.
@@ -66,11 +66,11 @@ def invent(seed: int = 7) -> tuple[list[Content], list[Paste]]:
     return contents, [Paste(f"p{number:05d}", c, _lifetime(chance)) for number, c in enumerate(chosen)]
 
 
-def settle(connection: Connection, store: Shelf, cache: Memory, seed: int = 7) -> list[Paste]:
+def store(connection: Connection, bucket: FillableBucket, cache: FillableCache, seed: int = 7) -> list[Paste]:
     """Upload, insert and cache them, in the order that every writer keeps: the object before its row."""
-    contents, pastes = invent(seed)
+    contents, pastes = make(seed)
     with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
-        list(pool.map(lambda c: store.put(c.key, c.data, len(c.data)), contents))
+        list(pool.map(lambda c: bucket.put(c.key, c.data, len(c.data)), contents))
     with connection.transaction(), connection.cursor() as cursor:
         refs = {c.sha256: 0 for c in contents}
         for paste in pastes:

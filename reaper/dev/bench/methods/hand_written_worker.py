@@ -14,8 +14,8 @@ from typing import Any
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.contestant import Go, Needs, Promise, Work
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Work
 
 BATCH = 1000
 LOCK = "cleanup-lock"
@@ -40,7 +40,7 @@ Delete = Callable[[Sequence[str]], object]
 
 
 @dataclass(frozen=True)
-class Seeds:
+class HandWrittenWorker:
     """One worker of the design notes; several share the lock."""
 
     outside: bool = False
@@ -62,17 +62,17 @@ class Seeds:
         return Needs.EVERYTHING if self.outside else Needs.CACHE
 
     @contextmanager
-    def ready(self, place: Place) -> Iterator[Go]:
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
         """A connection to each of the three."""
         import redis
 
-        assert place.cache_url is not None
+        assert addresses.cache_url is not None
         with ExitStack() as opened:
-            connection = opened.enter_context(db.connect(place.dsn, "bench:seeds", autocommit=False))
-            cache = opened.enter_context(redis.Redis.from_url(place.cache_url))
-            delete = _bucket(place) if self.outside else None
+            connection = opened.enter_context(db.connect(addresses.dsn, "bench:seeds", autocommit=False))
+            cache = opened.enter_context(redis.Redis.from_url(addresses.cache_url))
+            delete = _bucket(addresses) if self.outside else None
             worker = Worker(connection, cache, delete)
-            yield lambda: Work(worker.run(self.sample or place.workload.due))
+            yield lambda: Work(worker.run(self.sample or addresses.workload.due))
 
 
 class Worker:
@@ -130,18 +130,18 @@ class Worker:
             self._cache.delete(LOCK)
 
 
-def _bucket(place: Place) -> Delete:
+def _bucket(addresses: Addresses) -> Delete:
     import boto3
 
-    assert place.bucket is not None
+    assert addresses.bucket is not None
     client = boto3.client(
         "s3",
-        endpoint_url=place.bucket.endpoint_url,
+        endpoint_url=addresses.bucket.endpoint_url,
         region_name="us-east-1",
-        aws_access_key_id=place.bucket.access_key,
-        aws_secret_access_key=place.bucket.secret_key,
+        aws_access_key_id=addresses.bucket.access_key,
+        aws_secret_access_key=addresses.bucket.secret_key,
     )
-    name = place.bucket.name
+    name = addresses.bucket.name
 
     def delete(keys: Sequence[str]) -> object:
         return client.delete_objects(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.contestant import Contestant, Promise
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Method, Promise
 from reaper.dev.embedded.rclone import Rclone
 
 _ROWS = """
@@ -30,38 +30,38 @@ _BATCHES = (
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Looks at a place after a run."""
+class CorrectnessCheck:
+    """Looks at what a run left."""
 
     s3: Rclone
 
-    def problems(self, contestant: Contestant, place: Place, rows: int) -> list[str]:
+    def problems(self, method: Method, addresses: Addresses, rows: int) -> list[str]:
         """What is not as it should be, in plain words; nothing is as it should be."""
-        with db.connect(place.dsn, "bench:judge") as connection:
-            found = [*_about_rows(connection, contestant, place, rows)]
-            if contestant.promise is not Promise.ROWS:
+        with db.connect(addresses.dsn, "bench:check") as connection:
+            found = [*_about_rows(connection, method, addresses, rows)]
+            if method.promise is not Promise.ROWS:
                 found += _about_counts(connection)
-            found += _about_batches(connection, contestant)
-            if contestant.promise is Promise.EVERYTHING:
-                found += self._about_objects(connection, place)
+            found += _about_batches(connection, method)
+            if method.promise is Promise.EVERYTHING:
+                found += self._about_objects(connection, addresses)
         return found
 
-    def _about_objects(self, connection: Connection, place: Place) -> list[str]:
-        assert place.bucket is not None
-        stored, wanted = self.s3.count(place.bucket.name), _row(connection, _COUNTS)[2]
-        cached = _stale_entries(connection, place)
+    def _about_objects(self, connection: Connection, addresses: Addresses) -> list[str]:
+        assert addresses.bucket is not None
+        stored, wanted = self.s3.count(addresses.bucket.name), _row(connection, _COUNTS)[2]
+        cached = _stale_entries(connection, addresses)
         return [
             *([f"{stored} objects for {wanted} contents"] if stored != wanted else []),
             *([f"{cached} cache entries of deleted pastes"] if cached else []),
         ]
 
 
-def _about_rows(connection: Connection, contestant: Contestant, place: Place, rows: int) -> list[str]:
+def _about_rows(connection: Connection, method: Method, addresses: Addresses, rows: int) -> list[str]:
     due, live, marked = _row(connection, _ROWS)
-    expected, lost = place.workload.due - rows, place.workload.rows - place.workload.due - live
+    expected, lost = addresses.workload.due - rows, addresses.workload.rows - addresses.workload.due - live
     return [
         *([f"{due} rows are still due, not {expected}"] if due != expected else []),
-        *([f"{due} rows are still due"] if due and contestant.sample is None else []),
+        *([f"{due} rows are still due"] if due and method.sample is None else []),
         *([f"{lost} live pastes are gone"] if lost else []),
         *([f"{marked} rows are still marked"] if marked else []),
     ]
@@ -75,17 +75,17 @@ def _about_counts(connection: Connection) -> list[str]:
     ]
 
 
-def _about_batches(connection: Connection, contestant: Contestant) -> list[str]:
+def _about_batches(connection: Connection, method: Method) -> list[str]:
     batches, odd = _row(connection, _BATCHES)
-    wrong = odd if contestant.promise is Promise.JOURNALLED else batches
+    wrong = odd if method.promise is Promise.JOURNALLED else batches
     return [f"{wrong} batches are left"] if wrong else []
 
 
-def _stale_entries(connection: Connection, place: Place) -> int:
+def _stale_entries(connection: Connection, addresses: Addresses) -> int:
     import redis
 
-    assert place.cache_url is not None
-    with redis.Redis.from_url(place.cache_url, decode_responses=True) as client:
+    assert addresses.cache_url is not None
+    with redis.Redis.from_url(addresses.cache_url, decode_responses=True) as client:
         cached = [str(key) for key in client.scan_iter(count=10_000)]
     row = connection.execute(
         "select count(*) from unnest(%s::text[]) as c (code)"

@@ -1,4 +1,4 @@
-"""Everybody against everybody on the same data: rounds in shuffled order, each on a fresh copy, judged."""
+"""Runs methods on the same data: rounds in shuffled order, each run on a fresh copy, measured and checked."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from reaper.dev.bench.arena import Arena
-from reaper.dev.bench.contestant import Contestant, Step
-from reaper.dev.bench.judge import Judge
-from reaper.dev.bench.meter import Cost, Meter
-from reaper.dev.bench.place import Place
-from reaper.dev.bench.team import assembled
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.correctness_check import CorrectnessCheck
+from reaper.dev.bench.cost_meter import Cost, CostMeter
+from reaper.dev.bench.method import Method, Step
+from reaper.dev.bench.servers import Servers
+from reaper.dev.bench.worker_processes import started_processes
 from reaper.dev.bench.workload import Workload
 
-Beside = Callable[[Place], AbstractContextManager[object]]
+Beside = Callable[[Addresses], AbstractContextManager[object]]
 
 
-def nothing(_: Place) -> AbstractContextManager[object]:
+def nothing(_: Addresses) -> AbstractContextManager[object]:
     """Nothing goes on beside the run."""
     return nullcontext()
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A contestant and the number of processes in which it runs."""
+class Variant:
+    """A method and the number of processes in which it runs."""
 
-    contestant: Contestant
+    method: Method
     workers: int = 1
 
     @property
     def name(self) -> str:
         """Unique within a run."""
         plural = f", {self.workers} workers" if self.workers > 1 else ""
-        return f"{self.contestant.name}{plural}"
+        return f"{self.method.name}{plural}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One round of one contestant on one workload."""
+    """One round of one method on one workload."""
 
     workload: Workload
-    entry: Entry
+    variant: Variant
     round: int
     rows: int
     cost: Cost
@@ -64,34 +64,35 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Tournament:
-    """Runs entries on workloads; `announce` hears what comes next."""
+class Runner:
+    """Runs variants on workloads; `announce` hears what comes next."""
 
-    arena: Arena
+    servers: Servers
     seed: int
     announce: Callable[[str], None]
 
-    def play(self, workload: Workload, entries: Sequence[Entry], rounds: int) -> list[Run]:
-        """All rounds on one workload; in each, everybody once."""
+    def compare(self, workload: Workload, variants: Sequence[Variant], rounds: int) -> list[Run]:
+        """All rounds on one workload; in each, every variant once."""
         chance = random.Random(f"{self.seed} {workload.name}")
         runs = []
         for number in range(1, rounds + 1):
-            for entry in chance.sample(entries, len(entries)):
-                self.announce(f"{workload.name}, round {number} of {rounds}: {entry.name}")
-                runs.append(self.run(workload, entry, number))
+            for variant in chance.sample(variants, len(variants)):
+                self.announce(f"{workload.name}, round {number} of {rounds}: {variant.name}")
+                runs.append(self.run(workload, variant, number))
         return runs
 
-    def run(self, workload: Workload, entry: Entry, number: int = 1, beside: Beside = nothing) -> Run:
-        """One entry on a fresh copy, with something going on beside it."""
-        with self.arena.copy(workload, entry.contestant.needs) as place, beside(place):
-            meter = Meter(self.arena, place)
-            with assembled(entry.contestant, entry.workers, place) as team, meter.running():
-                works = team.go()
+    def run(self, workload: Workload, variant: Variant, number: int = 1, beside: Beside = nothing) -> Run:
+        """One variant on a fresh copy, with something going on beside it."""
+        with self.servers.copy(workload, variant.method.needs) as addresses, beside(addresses):
+            meter = CostMeter(self.servers, addresses)
+            with started_processes(variant.method, variant.workers, addresses) as processes, meter.running():
+                works = processes.go()
             rows = sum(work.rows for work in works)
-            cost, problems = meter.cost(), Judge(self.arena.s3).problems(entry.contestant, place, rows)
+            cost = meter.cost()
+            problems = CorrectnessCheck(self.servers.s3).problems(variant.method, addresses, rows)
         return Run(
             workload=workload,
-            entry=entry,
+            variant=variant,
             round=number,
             rows=rows,
             cost=cost,

@@ -1,4 +1,4 @@
-"""What takes part in the benchmark, and what it hands in."""
+"""A method of deleting what is due: what it promises, what it needs, and what it reports."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
 
 
 class Promise(StrEnum):
-    """How much of the work a contestant claims to have done; the judge holds it to that."""
+    """How much of the work a method claims to have done; the check holds it to that."""
 
     EVERYTHING = "rows, references, content, objects and cache entries"
     DATABASE = "rows, references and content"
@@ -21,7 +21,7 @@ class Promise(StrEnum):
 
 
 class Needs(StrEnum):
-    """What has to be filled before a contestant can begin."""
+    """What has to be filled before a method can begin."""
 
     DATABASE = "database"
     CACHE = "database and cache"
@@ -50,7 +50,7 @@ class Work:
 Go = Callable[[], Work]
 
 
-class Contestant(Protocol):
+class Method(Protocol):
     """One way to get rid of what is due; may run in several processes at once."""
 
     @property
@@ -69,5 +69,5 @@ class Contestant(Protocol):
     def sample(self) -> int | None:
         """After how many rows it stops, because all of them would take too long; None = it does all."""
 
-    def ready(self, place: Place) -> AbstractContextManager[Go]:
+    def ready(self, addresses: Addresses) -> AbstractContextManager[Go]:
         """Connect and do what is not to be measured; what comes back is the rest."""

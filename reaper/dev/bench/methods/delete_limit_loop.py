@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.contestant import Go, Needs, Promise, Work
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Work
 
 LIMIT = 500
 _DELETE = """
@@ -19,7 +19,7 @@ delete from public.pastes
 
 
 @dataclass(frozen=True)
-class RequeueLoop:
+class DeleteLimitLoop:
     """Leaves every content behind with too high a count."""
 
     name: str = "DELETE … LIMIT 500 loop, rows only"
@@ -28,9 +28,9 @@ class RequeueLoop:
     sample: int | None = None
 
     @contextmanager
-    def ready(self, place: Place) -> Iterator[Go]:
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
         """One connection."""
-        with db.connect(place.dsn, "bench:requeue") as connection:
+        with db.connect(addresses.dsn, "bench:requeue") as connection:
             yield lambda: Work(_run(connection))
 
 

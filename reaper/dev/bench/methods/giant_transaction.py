@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.contestant import Go, Needs, Promise, Work
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Work
 
 _DELETE_PASTES = """
 create temp table spent on commit drop as
@@ -28,7 +28,7 @@ _DELETE_CONTENT = "delete from public.content where ref_count = 0"
 
 
 @dataclass(frozen=True)
-class Floor:
+class GiantTransaction:
     """Delete all due pastes, subtract all references, delete all content that is left without."""
 
     name: str = "floor"
@@ -37,9 +37,9 @@ class Floor:
     sample: int | None = None
 
     @contextmanager
-    def ready(self, place: Place) -> Iterator[Go]:
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
         """One connection."""
-        with db.connect(place.dsn, "bench:floor") as connection:
+        with db.connect(addresses.dsn, "bench:floor") as connection:
             yield lambda: _run(connection)
 
 

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection as Pipe
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
 
 PER_SECOND = 200
 WRITES = 0.2
@@ -35,7 +35,7 @@ insert into public.pastes (short_code, content_hash, expires_at) values (%s, %s,
 """
 
 
-class Visitors:
+class ForegroundLoad:
     """The handle on the process in which they live."""
 
     def __init__(self, pipe: Pipe) -> None:
@@ -52,28 +52,28 @@ class Visitors:
 
 
 @contextmanager
-def visiting(place: Place) -> Iterator[Visitors]:
-    """Visitors for as long as the block runs."""
+def foreground_load(addresses: Addresses) -> Iterator[ForegroundLoad]:
+    """Readers and writers for as long as the block runs."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_visit, args=(place, theirs), daemon=True)
+    process = context.Process(target=_serve, args=(addresses, theirs), daemon=True)
     process.start()
-    # Only the visitors have this end now: if they fail, that is noticed.
+    # Only the other process has this end now: if it fails, that is noticed.
     theirs.close()
     try:
         ours.recv()
-        yield Visitors(ours)
+        yield ForegroundLoad(ours)
     finally:
         process.terminate()
         process.join()
         ours.close()
 
 
-def _visit(place: Place, pipe: Pipe) -> None:
+def _serve(addresses: Addresses, pipe: Pipe) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     chance = random.Random(1)
     latencies: list[float] = []
-    with db.connect(place.dsn, "bench:visitors") as connection:
+    with db.connect(addresses.dsn, "bench:foreground") as connection:
         # A small sample of a small table may be empty.
         live = connection.execute(_LIVE, (5,)).fetchall() or connection.execute(_LIVE, (100,)).fetchall()
         pipe.send("ready")

@@ -14,8 +14,8 @@ from functools import cached_property
 from reaper.app import App
 from reaper.concurrency import Until
 from reaper.config.settings import Settings
-from reaper.dev.bench.contestant import Go, Needs, Promise, Step, Work
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Step, Work
 from reaper.expiry.lane import run_lanes
 from reaper.expiry.side_effects import SideEffects, at_once
 from reaper.model import ObjectRef
@@ -25,7 +25,7 @@ from reaper.telemetry.logging import configure_logging
 
 
 @dataclass(frozen=True)
-class Lanes:
+class ReaperDrain:
     """One process of a drain with so many lanes, for so many seconds, at so many rows a second."""
 
     lanes: int = 1
@@ -54,11 +54,11 @@ class Lanes:
         return Needs.EVERYTHING if self.outside else Needs.DATABASE
 
     @contextmanager
-    def ready(self, place: Place) -> Iterator[Go]:
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
         """The whole application, connected where it connects at its start."""
         configure_logging(logging.ERROR)
         stopwatch = Stopwatch()
-        with make_app(place, self.outside, stopwatch, self.pace) as app:
+        with make_app(addresses, self.outside, stopwatch, self.pace) as app:
             app.check()
             yield lambda: self._run(app, stopwatch)
 
@@ -126,22 +126,22 @@ class DatabaseOnly(App):
         """There is no bucket to look at."""
 
 
-def make_app(place: Place, outside: bool, telemetry: Telemetry, pace: int | None = None) -> App:
-    """The application on a place; nothing of the user's own environment reaches it."""
+def make_app(addresses: Addresses, outside: bool, telemetry: Telemetry, pace: int | None = None) -> App:
+    """The application at these addresses; nothing of the user's own environment reaches it."""
     if not outside:
-        return DatabaseOnly(_settings(place.dsn, rows_per_second=pace), telemetry)
-    assert place.bucket is not None
+        return DatabaseOnly(_settings(addresses.dsn, rows_per_second=pace), telemetry)
+    assert addresses.bucket is not None
     os.environ.update(
-        AWS_ACCESS_KEY_ID=place.bucket.access_key,
-        AWS_SECRET_ACCESS_KEY=place.bucket.secret_key,
+        AWS_ACCESS_KEY_ID=addresses.bucket.access_key,
+        AWS_SECRET_ACCESS_KEY=addresses.bucket.secret_key,
         AWS_DEFAULT_REGION="us-east-1",
     )
     given = {
-        "redis_url": place.cache_url,
-        "s3_bucket": place.bucket.name,
-        "s3_endpoint_url": place.bucket.endpoint_url,
+        "redis_url": addresses.cache_url,
+        "s3_bucket": addresses.bucket.name,
+        "s3_endpoint_url": addresses.bucket.endpoint_url,
     }
-    return App(_settings(place.dsn, rows_per_second=pace, **given), telemetry)
+    return App(_settings(addresses.dsn, rows_per_second=pace, **given), telemetry)
 
 
 def _settings(dsn: str, **given: object) -> Settings:

@@ -1,4 +1,4 @@
-"""Where a contestant works: a fresh copy of everything, at known addresses."""
+"""Where a method finds its fresh copy of everything: database, cache and bucket."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Place:
+class Addresses:
     """The addresses of one round; cache and bucket only for those who use them."""
 
     dsn: str

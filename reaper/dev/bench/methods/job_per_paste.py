@@ -11,9 +11,9 @@ import procrastinate
 from procrastinate.types import JSONDict
 from psycopg_pool import ConnectionPool
 
-from reaper.dev.bench.contestant import Go, Needs, Promise, Work
-from reaper.dev.bench.contestants.row_by_row import delete_one
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Work
+from reaper.dev.bench.methods.row_by_row import delete_one
 from reaper.worker.tasks import connector
 
 CONCURRENCY = 8
@@ -30,15 +30,15 @@ class JobPerPaste:
     needs: Needs = Needs.DATABASE
 
     @contextmanager
-    def ready(self, place: Place) -> Iterator[Go]:
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
         """A job for each paste of the sample."""
-        count = self.sample or place.workload.due
-        with ConnectionPool(place.dsn, min_size=CONCURRENCY, kwargs={"autocommit": True}) as pool:
+        count = self.sample or addresses.workload.due
+        with ConnectionPool(addresses.dsn, min_size=CONCURRENCY, kwargs={"autocommit": True}) as pool:
             pool.wait()
             with pool.connection() as connection:
                 codes = [code for (code,) in connection.execute(_DUE, (count,)).fetchall()]
-            asyncio.run(_defer(_make_app(place.dsn, pool), codes))
-            yield lambda: _work(_make_app(place.dsn, pool), len(codes))
+            asyncio.run(_defer(_make_app(addresses.dsn, pool), codes))
+            yield lambda: _work(_make_app(addresses.dsn, pool), len(codes))
 
 
 def _make_app(dsn: str, pool: ConnectionPool) -> procrastinate.App:

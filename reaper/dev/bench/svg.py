@@ -1,4 +1,4 @@
-"""A sheet to draw on: the few shapes that plots are made of, written as SVG."""
+"""A drawing: the few shapes that plots are made of, written as SVG."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Anchor = Literal["start", "middle", "end"]
 Point = tuple[float, float]
 
 INK, FAINT, GRID, PAPER = "#1f2933", "#66727f", "#e4e8ec", "#ffffff"
-# Ours, the limit, everybody else, and a second tone of ours; told apart also by those who see few colours.
+# Ours, the limit, all others, and a second tone of ours; told apart also by those who see few colours.
 OURS, LIMIT, OTHERS, SECOND = "#0f766e", "#475569", "#d8a35d", "#5eb8ae"
 FONT = "font-family=\"Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif\""
 
 
 @dataclass
-class Canvas:
+class SvgDrawing:
     """Collects shapes; the later ones lie on top."""
 
     width: float

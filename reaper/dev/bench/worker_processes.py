@@ -1,4 +1,4 @@
-"""Runs a contestant in processes of its own, started and connected before the clock starts."""
+"""Runs a method in processes of its own, started and connected before the clock starts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from dataclasses import replace
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.process import BaseProcess
 
-from reaper.dev.bench.contestant import Contestant, Work
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Method, Work
 from reaper.errors import ReaperError
 
 READY_TIMEOUT = 60.0
 RUN_TIMEOUT = 3600.0
 
 
-class TeamError(ReaperError):
-    """A process of a contestant failed; the message is what it said."""
+class WorkerProcessError(ReaperError):
+    """A process of a method failed; the message is what it said."""
 
 
-class Team:
-    """The processes of one contestant, waiting for the start."""
+class WorkerProcesses:
+    """The processes of one method, waiting for the start."""
 
     def __init__(self, pipes: list[Pipe]) -> None:
         self._pipes = pipes
@@ -38,7 +38,7 @@ class Team:
 
 
 @contextmanager
-def assembled(contestant: Contestant, processes: int, place: Place) -> Iterator[Team]:
+def started_processes(method: Method, processes: int, addresses: Addresses) -> Iterator[WorkerProcesses]:
     """So many processes that are ready; none of them is left afterwards."""
     context = multiprocessing.get_context("spawn")
     with ExitStack() as opened:
@@ -46,24 +46,24 @@ def assembled(contestant: Contestant, processes: int, place: Place) -> Iterator[
         for _ in range(processes):
             ours, theirs = context.Pipe()
             opened.callback(ours.close)
-            process = context.Process(target=_serve, args=(contestant, place, theirs), daemon=True)
+            process = context.Process(target=_serve, args=(method, addresses, theirs), daemon=True)
             process.start()
             theirs.close()
             opened.callback(_end, process)
             pipes.append(ours)
         for pipe in pipes:
             _answer(pipe, READY_TIMEOUT)
-        yield Team(pipes)
+        yield WorkerProcesses(pipes)
 
 
-def _serve(contestant: Contestant, place: Place, pipe: Pipe) -> None:
+def _serve(method: Method, addresses: Addresses, pipe: Pipe) -> None:
     """The child: get ready, wait for the start, work, hand in."""
     # Ctrl-C reaches the whole terminal; the parent decides what becomes of us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # No .env and no reaper.toml of whoever runs the benchmark is to be found here.
     os.chdir("/")
     try:
-        with contestant.ready(place) as go:
+        with method.ready(addresses) as go:
             pipe.send(Work(0))
             pipe.recv()
             began = time.process_time()
@@ -74,18 +74,18 @@ def _serve(contestant: Contestant, place: Place, pipe: Pipe) -> None:
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001 - it is told to the parent, in whatever form
-        pipe.send(f"{contestant.name}: {type(error).__name__}: {error}")
+        pipe.send(f"{method.name}: {type(error).__name__}: {error}")
 
 
 def _answer(pipe: Pipe, seconds: float) -> Work:
     if not pipe.poll(seconds):
-        raise TeamError(f"no answer for {seconds:g} s")
+        raise WorkerProcessError(f"no answer for {seconds:g} s")
     try:
         answer = pipe.recv()
     except EOFError:
-        raise TeamError("a process ended without a word") from None
+        raise WorkerProcessError("a process ended without a word") from None
     if not isinstance(answer, Work):
-        raise TeamError(str(answer))
+        raise WorkerProcessError(str(answer))
     return answer
 
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from reaper import db
-from reaper.dev.bench.entries import DATABASE, FLOOR
-from reaper.dev.bench.place import Place
+from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.rounds import Rounds
-from reaper.dev.bench.tournament import Beside, Entry, Run, Tournament, nothing
+from reaper.dev.bench.runner import Beside, Run, Runner, Variant, nothing
+from reaper.dev.bench.variants import DATABASE, FLOOR
 from reaper.dev.bench.workload import Order, Workload
 
 DUE_SHARE = 0.9
@@ -32,19 +32,19 @@ class Growth:
         return (*self.sizes, *self.in_cohorts, *self.floors, self.free, self.pinned)
 
 
-def measure(tournament: Tournament, sizes: Sequence[int], pinned: Workload, rounds: int) -> Growth:
+def measure(runner: Runner, sizes: Sequence[int], pinned: Workload, rounds: int) -> Growth:
     """Drain tables of each size with one worker, so that no claim waits for another."""
     ours, claims = DATABASE[1], (("no snapshot is pinned", nothing), ("a snapshot is pinned", pin_snapshot))
-    with _loaded(tournament, sizes, Order.RANDOM) as tables:
-        grown = _rounds([[_drain(tournament, t, ours, n) for t in tables] for n in _numbers(rounds)])
-        floors = _once(tournament, tables, FLOOR)
-    with _loaded(tournament, sizes, Order.COHORT) as tables:
-        in_cohorts = _once(tournament, tables, ours)
-        floors += _once(tournament, tables, FLOOR)
+    with _loaded(runner, sizes, Order.RANDOM) as tables:
+        grown = _rounds([[_drain(runner, t, ours, n) for t in tables] for n in _numbers(rounds)])
+        floors = _once(runner, tables, FLOOR)
+    with _loaded(runner, sizes, Order.COHORT) as tables:
+        in_cohorts = _once(runner, tables, ours)
+        floors += _once(runner, tables, FLOOR)
     free, held = _rounds(
-        [[_claim(tournament, pinned, name, n, beside) for name, beside in claims] for n in _numbers(rounds)]
+        [[_claim(runner, pinned, name, n, beside) for name, beside in claims] for n in _numbers(rounds)]
     )
-    tournament.arena.forget(pinned)
+    runner.servers.forget(pinned)
     return Growth(grown, in_cohorts, floors, free, held)
 
 
@@ -58,7 +58,7 @@ def _numbers(rounds: int) -> range:
 
 
 @contextmanager
-def _loaded(tournament: Tournament, sizes: Sequence[int], order: Order) -> Iterator[list[Workload]]:
+def _loaded(runner: Runner, sizes: Sequence[int], order: Order) -> Iterator[list[Workload]]:
     """Tables of all sizes at once: what slows a round slows all of them."""
     tables = [
         Workload(f"{due:,} due rows, {order.value}", round(due / DUE_SHARE), order, DUE_SHARE)
@@ -68,21 +68,21 @@ def _loaded(tournament: Tournament, sizes: Sequence[int], order: Order) -> Itera
         yield tables
     finally:
         for table in tables:
-            tournament.arena.forget(table)
+            runner.servers.forget(table)
 
 
-def _once(tournament: Tournament, tables: Sequence[Workload], entry: Entry) -> tuple[Rounds, ...]:
-    return _rounds([[_drain(tournament, table, entry, 1) for table in tables]])
+def _once(runner: Runner, tables: Sequence[Workload], variant: Variant) -> tuple[Rounds, ...]:
+    return _rounds([[_drain(runner, table, variant, 1) for table in tables]])
 
 
-def _drain(tournament: Tournament, table: Workload, entry: Entry, number: int) -> Run:
-    tournament.announce(f"growth, round {number}: {entry.name}, {table.name}")
-    return tournament.run(table, entry, number)
+def _drain(runner: Runner, table: Workload, variant: Variant, number: int) -> Run:
+    runner.announce(f"growth, round {number}: {variant.name}, {table.name}")
+    return runner.run(table, variant, number)
 
 
-def _claim(tournament: Tournament, table: Workload, name: str, number: int, beside: Beside) -> Run:
-    tournament.announce(f"claims, round {number}: {name}")
-    return tournament.run(table, DATABASE[1], number, beside)
+def _claim(runner: Runner, table: Workload, name: str, number: int, beside: Beside) -> Run:
+    runner.announce(f"claims, round {number}: {name}")
+    return runner.run(table, DATABASE[1], number, beside)
 
 
 def _rounds(by_round: list[list[Run]]) -> tuple[Rounds, ...]:
@@ -90,9 +90,9 @@ def _rounds(by_round: list[list[Run]]) -> tuple[Rounds, ...]:
 
 
 @contextmanager
-def pin_snapshot(place: Place) -> Iterator[None]:
+def pin_snapshot(addresses: Addresses) -> Iterator[None]:
     """A session that began before the drain and looks at the database as it was then."""
-    with db.connect(place.dsn, "bench:pin", autocommit=False) as connection:
+    with db.connect(addresses.dsn, "bench:pin", autocommit=False) as connection:
         connection.execute("set transaction isolation level repeatable read")
         connection.execute("select count(*) from public.pastes")
         yield

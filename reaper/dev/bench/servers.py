@@ -1,4 +1,4 @@
-"""The services of a run, the loaded templates, and fresh copies of them for each contestant."""
+"""The servers of a run, the databases that are loaded once, and fresh copies of them for each method."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from psycopg import sql
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench import bucket, loading
-from reaper.dev.bench.contestant import Needs
-from reaper.dev.bench.place import Bucket, Place
+from reaper.dev.bench import object_files, table_filling
+from reaper.dev.bench.addresses import Addresses, Bucket
+from reaper.dev.bench.method import Needs
 from reaper.dev.bench.workload import Workload
 from reaper.dev.embedded import Postgres, Valkey, directories
 from reaper.dev.embedded.rclone import Rclone
@@ -49,7 +49,7 @@ select sum(pg_prewarm(r.oid))
 """
 
 
-class Arena:
+class Servers:
     """PostgreSQL, Valkey and S3 for one run; a context manager that leaves nothing behind."""
 
     postgres: Postgres
@@ -96,7 +96,7 @@ class Arena:
         name = f"bench_{_word(workload.name)}_{len(self._templates)}"
         self._create(name, MIGRATED)
         with self.connect(name) as connection:
-            loading.load(connection, workload)
+            table_filling.load(connection, workload)
         self._templates[workload] = name
 
     def forget(self, workload: Workload) -> None:
@@ -106,21 +106,21 @@ class Arena:
             self._drop(name)
 
     @contextmanager
-    def copy(self, workload: Workload, needs: Needs = Needs.DATABASE) -> Iterator[Place]:
-        """A fresh copy of everything that a contestant gets; gone after the block."""
+    def copy(self, workload: Workload, needs: Needs = Needs.DATABASE) -> Iterator[Addresses]:
+        """A fresh copy of everything that a method gets; gone after the block."""
         self.load(workload)
         self._copies += 1
         name = f"bench_copy_{self._copies}"
         with ExitStack() as copied:
             copied.callback(self._drop, name)
             self._create(name, self._templates[workload])
-            place = Place(self.postgres.dsn(name), workload)
+            addresses = Addresses(self.postgres.dsn(name), workload)
             if needs is not Needs.DATABASE:
-                place = self._with_cache(place)
+                addresses = self._with_cache(addresses)
             if needs is Needs.EVERYTHING:
-                place = self._with_bucket(place, copied)
+                addresses = self._with_bucket(addresses, copied)
             self._warm_up(name)
-            yield place
+            yield addresses
 
     def connect(self, name: str) -> Connection:
         """A superuser's connection to one of the databases."""
@@ -132,34 +132,34 @@ class Arena:
         with self.connect(MIGRATED) as connection, _absence_allowed():
             connection.execute("create extension pg_prewarm")
 
-    def _with_cache(self, place: Place) -> Place:
+    def _with_cache(self, addresses: Addresses) -> Addresses:
         client: Any = redis.Redis.from_url(self.valkey.url)
-        with client, db.connect(place.dsn, "bench:admin") as connection:
+        with client, db.connect(addresses.dsn, "bench:admin") as connection:
             client.flushall()
-            loading.fill_cache(connection, client, CACHED_SHARE)
-        return replace(place, cache_url=self.valkey.url)
+            table_filling.fill_cache(connection, client, CACHED_SHARE)
+        return replace(addresses, cache_url=self.valkey.url)
 
-    def _with_bucket(self, place: Place, copied: ExitStack) -> Place:
-        template = f"template-{_word(place.workload.name)}"
-        if place.workload not in self._buckets:
-            self._fill(template, place)
-            self._buckets.add(place.workload)
+    def _with_bucket(self, addresses: Addresses, copied: ExitStack) -> Addresses:
+        template = f"template-{_word(addresses.workload.name)}"
+        if addresses.workload not in self._buckets:
+            self._fill(template, addresses)
+            self._buckets.add(addresses.workload)
         name = f"copy-{self._copies}"
         self.s3.copy(template, name)
         copied.callback(self.s3.remove, name)
         credentials = (self.s3.access_key, self.s3.secret_key)
-        return replace(place, bucket=Bucket(name, self.s3.endpoint_url, *credentials))
+        return replace(addresses, bucket=Bucket(name, self.s3.endpoint_url, *credentials))
 
-    def _fill(self, template: str, place: Place) -> None:
+    def _fill(self, template: str, addresses: Addresses) -> None:
         with (
             TemporaryDirectory(prefix="reaper-bench-", dir=directories.data_directory()) as directory,
-            db.connect(place.dsn, "bench:admin") as connection,
+            db.connect(addresses.dsn, "bench:admin") as connection,
         ):
-            bucket.write_objects(connection, directory)
+            object_files.write_objects(connection, directory)
             self.s3.fill(template, directory)
 
     def _warm_up(self, name: str) -> None:
-        """Everybody begins with the tables in memory and nothing waiting to be written."""
+        """Every method begins with the tables in memory and nothing waiting to be written."""
         with self.connect(name) as connection, _absence_allowed():
             connection.execute(_PREWARM)
         self.admin.execute("checkpoint")

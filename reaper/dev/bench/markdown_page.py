@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from reaper.dev.bench import sheets
+from reaper.dev.bench import figure_tables
+from reaper.dev.bench.figure_tables import FigureTable
 from reaper.dev.bench.results import Results
-from reaper.dev.bench.sheets import Sheet
 from reaper.dev.bench.targets import Target
 from reaper.errors import ConfigError
 
@@ -23,14 +23,14 @@ def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
             f"{when}: {results.machine.sentence}.",
             "PostgreSQL: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
             *(f"**{warning}**" for warning in results.warnings),
-            _table(sheets.goals(targets)),
-            f"![Throughput of each contestant]({plots}/throughput.svg)",
-            _table(sheets.contest(results, first)),
-            *(_table(sheets.contest(results, workload)) for workload in rest),
+            _table(figure_tables.goals(targets)),
+            f"![Throughput of each method]({plots}/throughput.svg)",
+            _table(figure_tables.comparison(results, first)),
+            *(_table(figure_tables.comparison(results, workload)) for workload in rest),
             f"![Cost per row by size, and claims over the course of a drain]({plots}/growth.svg)",
-            _table(sheets.growth(results)),
+            _table(figure_tables.growth(results)),
             f"![Waiting time of readers and writers beside a drain]({plots}/foreground.svg)",
-            _table(sheets.foreground(results)),
+            _table(figure_tables.foreground(results)),
         ]
     )
 
@@ -45,12 +45,12 @@ def insert(page: Path, figures: str) -> None:
     page.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}")
 
 
-def _table(sheet: Sheet) -> str:
+def _table(table: FigureTable) -> str:
     lines = [
-        f"**{sheet.title}**",
+        f"**{table.title}**",
         "",
-        "| " + " | ".join(sheet.headings) + " |",
-        "|---|" + "---:|" * (len(sheet.headings) - 1),
-        *("| " + " | ".join(row) + " |" for row in sheet.rows),
+        "| " + " | ".join(table.headings) + " |",
+        "|---|" + "---:|" * (len(table.headings) - 1),
+        *("| " + " | ".join(row) + " |" for row in table.rows),
     ]
     return "\n".join(lines)
