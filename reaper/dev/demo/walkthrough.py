@@ -16,6 +16,7 @@ from rich.table import Table
 
 from reaper import config
 from reaper.app import App
+from reaper.cli.formatting import count
 from reaper.cli.progress import drain_progress
 from reaper.config.backends import DEFAULT_BACKEND
 from reaper.config.units import format_size
@@ -98,7 +99,7 @@ class Walkthrough:
             )
         batches, pastes = self._in_flight(app)
         self._console.print(
-            f"    [red]killed[/]: {pastes:,} pastes of {batches} batches are gone from PostgreSQL,"
+            f"    [red]killed[/]: {pastes:,} pastes of {count(batches, 'batch', 'batches')} are gone from PostgreSQL,"
             " not from S3\n"
         )
 
@@ -120,7 +121,7 @@ class Walkthrough:
             while self._in_flight(app)[0]:
                 adopted += watchdog.tick()[1]
                 app.stop.wait(0.2)
-        self._console.print(f"    its {adopted} batches were adopted and finished\n")
+        self._console.print(f"    {count(adopted, 'batch', 'batches')} adopted and finished\n")
 
     def _in_flight(self, app: App) -> tuple[int, int]:
         with app.connect("demo") as connection:
