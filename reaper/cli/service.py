@@ -137,8 +137,8 @@ def _show(found: list[Planned]) -> None:
         Column("service"),
         Column("schedule"),
         Column("state"),
-        Column("last run", wraps=True),
         Column("what it does", wraps=True, only_if_wide=True),
+        Column("last run", wraps=True),
     )
     show_table(columns, [_row(service) for service in found])
 
@@ -148,8 +148,8 @@ def _row(service: Planned) -> tuple[str, ...]:
         f"[bold]{escape(service.name)}[/]",
         escape(service.schedule),
         state(service),
-        _last_run(service),
         f"[dim]{escape(service.description)}[/]",
+        _last_run(service),
     )
 
 

@@ -99,8 +99,8 @@ class Walkthrough:
             )
         batches, pastes = self._in_flight(app)
         self._console.print(
-            f"    [red]killed[/]: {pastes:,} pastes of {count(batches, 'batch', 'batches')} are gone from PostgreSQL,"
-            " not from S3\n"
+            f"    [red]killed[/]: {pastes:,} pastes of {count(batches, 'batch', 'batches')}"
+            " are gone from PostgreSQL, not from S3\n"
         )
 
     def _drain(self, app: App) -> None:
