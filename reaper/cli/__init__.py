@@ -8,27 +8,10 @@ import sys
 from importlib.metadata import version
 from typing import Annotated
 
-import psycopg
 import typer
 from typer.exceptions import TyperException
 
-from reaper.cli import (
-    bench,
-    demo,
-    dlq,
-    doctor,
-    drain,
-    jobs,
-    migrate,
-    plan,
-    policy,
-    service,
-    status,
-    verify,
-    why,
-    worker,
-)
-from reaper.db.connection import translate
+from reaper.cli.commands import LazyGroup
 from reaper.errors import Exit, ReaperError
 
 _EXIT_CODES = (
@@ -38,34 +21,18 @@ _EXIT_CODES = (
 
 app = typer.Typer(
     name="reaper",
+    cls=LazyGroup,
     help="Expire pastes and collect their content, with PostgreSQL in charge.",
     epilog=_EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for group in (
-    demo,
-    migrate,
-    worker,
-    drain,
-    plan,
-    status,
-    service,
-    policy,
-    jobs,
-    dlq,
-    verify,
-    why,
-    doctor,
-    bench,
-):
-    group.register(app)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"reaper {version('reaper')}")
+        typer.echo(f"reaper {version('pg-reaper')}")
         raise typer.Exit
 
 
@@ -89,14 +56,28 @@ def main() -> None:
         sys.exit(_complain_of_usage(error))
     except ReaperError as error:
         sys.exit(_complain(error))
-    except psycopg.Error as error:
-        sys.exit(_complain(translate(error)))
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away; Python must not try to flush into it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        told = _told_by_server(error)
+        if told is None:
+            raise
+        sys.exit(_complain(told))
+
+
+def _told_by_server(error: Exception) -> ReaperError | None:
+    """What PostgreSQL said, as an error of ours; a command without use for the driver does not load it."""
+    if "psycopg" not in sys.modules:
+        return None
+    import psycopg
+
+    from reaper.db.connection import translate
+
+    return translate(error) if isinstance(error, psycopg.Error) else None
 
 
 def _complain_of_usage(error: TyperException) -> int:

@@ -41,7 +41,7 @@ _Page = Annotated[
         show_default=False,
     ),
 ]
-_Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the order of the contestants.")]
+_Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the order of the methods.")]
 
 
 # Tables that go into a file are read without wrapping.
@@ -64,17 +64,18 @@ def bench(
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
     Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards: a quarter of an hour on
-    two cores. Each contestant gets a fresh copy of the same data, in shuffled order, thrice at least, and
-    is judged by what it left. Exit code 1 when somebody left something behind.
+    two cores. Each method gets a fresh copy of the same data, in shuffled order, thrice at least, and
+    is checked for what it left behind. Exit code 1 when one left something that it had promised to delete.
     """
     try:
         from reaper.dev.bench import plan
+        from reaper.dev.bench.benchmark import measure
         from reaper.dev.bench.output import publish
-        from reaper.dev.bench.run import measure
         from reaper.dev.embedded import EmbeddedError
     except ImportError as error:
         raise ConfigError(
-            f"the benchmark needs {error.name}", "Install it with: pip install 'reaper[bench]'"
+            f"the benchmark needs {error.name}",
+            "It comes with the extra bench; in a checkout: pip install '.[bench]'",
         ) from None
     if quick and big:
         raise typer.BadParameter("choose one of --quick and --big")

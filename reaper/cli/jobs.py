@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper.cli import options, words
-from reaper.cli.service import operating
-from reaper.config.settings import parse_duration
+from reaper.cli import formatting, options
+from reaper.cli.database import asking
+from reaper.cli.tables import Column, show_table
 from reaper.errors import Exit
-from reaper.queries.jobs import Job
+
+if TYPE_CHECKING:
+    from reaper.queries.jobs import Job
 
 _Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="The newest so many.")]
 _Silence = Annotated[
@@ -34,10 +36,10 @@ def list_jobs(limit: _Limit = 100, as_json: options.Json = False, database_url: 
 
     Exit code 1 when a job runs on no living worker: `reaper jobs rescue` frees it.
     """
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         found = q.jobs(limit)
     if as_json:
-        words.print_json(found)
+        formatting.print_json(found)
     else:
         _show(found)
     raise typer.Exit(Exit.BEHIND if any(job.wedged for job in found) else Exit.OK)
@@ -48,30 +50,28 @@ def rescue(
     silence: _Silence = "2 min", as_json: options.Json = False, database_url: options.Dsn = None
 ) -> None:
     """Free the jobs of dead workers now; the service job_rescue does it every minute."""
-    try:
-        span = parse_duration(silence)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--silence") from None
-    with operating(database_url) as q:
+    span = options.duration(silence, "--silence")
+    with asking("operator", database_url) as q:
         rescued = q.rescue_jobs(1000, span)
     if as_json:
-        words.print_json(rescued)
+        formatting.print_json(rescued)
         return
     for job in rescued:
         typer.echo(f"{job.job_id} {job.task}: {job.outcome}")
-    typer.echo(f"{words.count(len(rescued), 'job')} of dead workers")
+    typer.echo(f"{formatting.count(len(rescued), 'job')} of dead workers")
 
 
 def _show(found: list[Job]) -> None:
-    out = words.console()
-    for job in found:
-        since = f"{job.since:%Y-%m-%d %H:%M:%S}" if job.since else ""
-        wedged = " [red]its worker is dead[/]" if job.wedged else ""
-        out.print(
-            f"{job.job_id:>8}  {since}  [{_COLOUR.get(job.status, 'dim')}]{job.status:<9}[/] "
-            f"{escape(job.lock or job.task)}{wedged}"
-        )
-        if job.last_error:
-            out.print(f"{'':<10}[dim]{escape(job.last_error)}[/]")
+    if found:
+        columns = (Column("id", number=True), Column("since"), Column("status"), Column("job", wraps=True))
+        show_table(columns, [_row(job) for job in found])
     counts = Counter(job.status for job in found)
-    out.print(", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no jobs")
+    typer.echo(", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no jobs")
+
+
+def _row(job: Job) -> tuple[str, ...]:
+    lines = [escape(job.lock or job.task)]
+    lines += ["[red]its worker is dead[/]"] if job.wedged else []
+    lines += [f"[dim]{escape(job.last_error)}[/]"] if job.last_error else []
+    status = f"[{_COLOUR.get(job.status, 'dim')}]{job.status}[/]"
+    return str(job.job_id), formatting.second(job.since), status, "\n".join(lines)

@@ -6,17 +6,17 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
-from reaper import config
-from reaper.migrate import Plan, Report, render_sql
-from reaper.migrate import migrate as run_migration
-from reaper.migrate import plan as make_plan
-from reaper.migrate.step import Kind, Step
+from reaper.cli import options
+from reaper.cli.tables import Column, console, show_table
+
+if TYPE_CHECKING:
+    from reaper.migrate import Plan, Report
+    from reaper.migrate.step import Step
 
 _ToId = Annotated[
     str | None,
@@ -32,8 +32,8 @@ _Sql = Annotated[
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Write the plan or the report as JSON.")]
 _Patience = Annotated[
-    float,
-    typer.Option("--patience", metavar="SECONDS", min=0, help="How long a step may try to get its locks."),
+    str,
+    typer.Option("--patience", metavar="SPAN", help="How long a step may try to get its locks: 60 s, 5 min."),
 ]
 
 
@@ -67,20 +67,26 @@ def migrate(
     sql: _Sql = False,
     to: _ToId = None,
     as_json: _Json = False,
-    patience: _Patience = 60.0,
+    patience: _Patience = "60 s",
 ) -> None:
     """Plan, print or run the migration."""
     if plan and sql:
         raise typer.BadParameter("--plan and --sql exclude each other")
     if sql and as_json:
         raise typer.BadParameter("--sql prints SQL; --json goes with --plan or with the migration itself")
+    seconds = options.duration(patience, "--patience").total_seconds()
+    from reaper import config
+    from reaper.migrate import migrate as run_migration
+    from reaper.migrate import plan as make_plan
+    from reaper.migrate import render_sql
+
     dsn = config.load("database_url").dsn
     if sql:
         typer.echo(render_sql(dsn, to=to), nl=False)
     elif plan:
         _show_plan(make_plan(dsn, to=to), as_json)
     else:
-        _show_report(run_migration(dsn, to=to, patience=patience, say=_progress(as_json)), as_json)
+        _show_report(run_migration(dsn, to=to, patience=seconds, say=_progress(as_json)), as_json)
 
 
 def _progress(as_json: bool) -> Callable[[str], None]:
@@ -91,9 +97,9 @@ def _show_plan(plan: Plan, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plan.as_dict(), indent=2))
         return
-    console = Console()
-    if console.is_terminal and not plan.empty:
-        console.print(_table(plan))
+    if console().is_terminal and not plan.empty:
+        columns = (Column("what it does", wraps=True), Column("locks", wraps=True))
+        show_table(columns, [_row(step) for step in _shown(plan)])
     else:
         _echo_all(line for step in _shown(plan) for line in _step_lines(step))
     _echo_all(_other_lines(plan))
@@ -101,6 +107,8 @@ def _show_plan(plan: Plan, as_json: bool) -> None:
 
 def _shown(plan: Plan) -> Iterator[Step]:
     """Every step; those of procrastinate as one."""
+    from reaper.migrate.step import Kind
+
     for kind, group in groupby(plan.steps, key=lambda step: step.kind):
         steps = list(group)
         if kind is Kind.APPLY_PROCRASTINATE:
@@ -110,12 +118,9 @@ def _shown(plan: Plan) -> Iterator[Step]:
             yield from steps
 
 
-def _table(plan: Plan) -> Table:
-    table = Table("what it does", "locks")
-    for step in _shown(plan):
-        locks = step.locks if step.transactional else f"{step.locks} [dim](no transaction)[/]"
-        table.add_row("\n".join((step.title, *_code_lines(step))), locks)
-    return table
+def _row(step: Step) -> tuple[str, str]:
+    locks = escape(step.locks) + ("" if step.transactional else " [dim](no transaction)[/]")
+    return escape("\n".join((step.title, *_code_lines(step)))), locks
 
 
 def _step_lines(step: Step) -> Iterator[str]:
@@ -125,6 +130,8 @@ def _step_lines(step: Step) -> Iterator[str]:
 
 
 def _code_lines(step: Step) -> Iterator[str]:
+    from reaper.migrate.step import Kind
+
     if step.kind is Kind.LOAD_CODE:
         yield from (f"    load {path}" for path in step.names)
     yield from (f"    drop {path}" for path in step.dropped)

@@ -6,12 +6,13 @@ import logging
 import signal
 import sys
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reaper.telemetry.logging import configure_logging
+from reaper.config.units import parse_duration
 
 Dsn = Annotated[
     str | None,
@@ -54,6 +55,8 @@ MetricsFile = Annotated[
 
 def set_up_logging(verbose: bool, log_json: bool) -> None:
     """Readable lines for a person, JSON for a collector."""
+    from reaper.telemetry.logging import configure_logging
+
     configure_logging(logging.DEBUG if verbose else logging.INFO, log_json or not sys.stderr.isatty())
 
 
@@ -66,3 +69,11 @@ def stop_on_signals(stop: threading.Event) -> None:
 
     signal.signal(signal.SIGINT, ask)
     signal.signal(signal.SIGTERM, ask)
+
+
+def duration(text: str, option: str) -> timedelta:
+    """What a person wrote for an option: `30 min`."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None

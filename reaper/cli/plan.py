@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import typer
 
-from reaper import config
-from reaper.cli import options, words
-from reaper.ops.database import asking
-from reaper.ops.forecast import DrainPlan
-from reaper.queries.expiry import DrainForecast
+from reaper.cli import formatting, options
+from reaper.cli.database import asking
+from reaper.cli.tables import show_fields
+from reaper.config.units import format_size
+
+if TYPE_CHECKING:
+    from reaper.ops.forecast import DrainPlan
+    from reaper.queries.expiry import DrainForecast
 
 
 def register(app: typer.Typer) -> None:
@@ -28,24 +32,25 @@ def plan(
     The same as `reaper drain --dry-run`. Bytes are those that would really go: content that a live paste
     names stays.
     """
+    from reaper import config
+    from reaper.ops.forecast import DrainPlan
+
     settings = config.load("database_url", "batch_size", database_url=database_url, batch_size=batch_size)
-    with asking(settings.dsn, "plan") as q:
+    with asking("plan", database_url) as q:
         made = DrainPlan(q.plan_drain(), settings.batch_size)
     if as_json:
-        words.print_json(made.as_dict())
+        formatting.print_json(made.as_dict())
     else:
-        words.table(_lines(made))
+        show_fields(_lines(made))
 
 
 def _lines(made: DrainPlan) -> Iterator[tuple[str, str]]:
     forecast = made.forecast
     yield "rows", _rows(forecast)
-    yield (
-        "objects",
-        f"{words.count(forecast.objects_freed, 'object')} deleted, {words.size(forecast.bytes_freed)} freed",
-    )
-    yield "kept", f"{words.count(forecast.objects_kept, 'content')}, because live pastes name them"
-    yield "batches", f"{made.batches:,} of up to {words.count(made.batch_size, 'row')}"
+    objects = formatting.count(forecast.objects_freed, "object")
+    yield "objects", f"{objects} deleted, {format_size(forecast.bytes_freed)} freed"
+    yield "kept", f"{formatting.count(forecast.objects_kept, 'content')}, because live pastes name them"
+    yield "batches", f"{made.batches:,} of up to {formatting.count(made.batch_size, 'row')}"
     yield "calls", f"{made.s3_calls:,} to S3, {made.redis_round_trips:,} round trips to Redis"
     yield "time", _time(made)
 
@@ -53,7 +58,9 @@ def _lines(made: DrainPlan) -> Iterator[tuple[str, str]]:
 def _rows(forecast: DrainForecast) -> str:
     blocked = f", of which {forecast.rows_blocked:,} are blocked for now" if forecast.rows_blocked else ""
     return (
-        f"{words.count(forecast.rows_due, 'paste')} due{blocked}" if forecast.rows_due else "nothing is due"
+        f"{formatting.count(forecast.rows_due, 'paste')} due{blocked}"
+        if forecast.rows_due
+        else "nothing is due"
     )
 
 
@@ -61,4 +68,4 @@ def _time(made: DrainPlan) -> str:
     if made.seconds is None:
         return "unknown: no run yet"
     speed = f"{made.forecast.rows_per_second:,.0f} rows/s, as in the last runs"
-    return f"about {words.age(timedelta(seconds=math.ceil(made.seconds)))} at {speed}"
+    return f"about {formatting.age(timedelta(seconds=math.ceil(made.seconds)))} at {speed}"

@@ -6,19 +6,19 @@ import math
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper.cli import options, words
-from reaper.cli.counting import counted
-from reaper.cli.service import operating
+from reaper.cli import formatting, options
+from reaper.cli.database import asking
+from reaper.cli.progress import counted
+from reaper.cli.tables import Column, show_fields, show_table
 from reaper.errors import Exit
-from reaper.ops.policies import batch_limit as limit_of_batch
-from reaper.ops.policies import purge_all
-from reaper.queries.retention import Policy, PolicyForecast
-from reaper.services import schedule as schedules
+
+if TYPE_CHECKING:
+    from reaper.queries.retention import Policy, PolicyForecast
 
 _HELP = """
 Delete old rows of any table, a bounded batch at a time.
@@ -95,7 +95,9 @@ def add(
     database_url: options.Dsn = None,
 ) -> None:
     """Register a policy. Nothing is deleted until it is enabled."""
-    with operating(database_url) as q:
+    from reaper.services import schedule as schedules
+
+    with asking("policy", database_url) as q:
         # SQL knows what a schedule looks like, this knows whether its numbers make sense.
         schedules.parse(schedule)
         q.add_retention_policy(name, table, column, max_age, batch_limit, schedule, allow_cascade)
@@ -105,46 +107,48 @@ def add(
 
 def list_policies(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
     """Show every policy, what it did last, and what would stop it."""
-    with operating(database_url) as q:
+    with asking("policy", database_url) as q:
         found = q.policies()
     if as_json:
-        words.print_json(found)
+        formatting.print_json(found)
         return
-    out = words.console()
-    for policy in found:
-        for line in _lines(policy):
-            out.print(line)
     if not found:
-        out.print("there is no policy; reaper policy add --help says how to make one")
+        typer.echo("there is no policy; reaper policy add --help says how to make one")
+        return
+    columns = (
+        *(Column("policy"), Column("state"), Column("schedule")),
+        *(Column("last purge", wraps=True), Column("deletes", wraps=True)),
+    )
+    show_table(columns, [_row(policy) for policy in found])
 
 
 def plan(name: _Name, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
     """Say what a policy would delete now, in how many batches and by which plan; change nothing."""
-    with operating(database_url) as q:
+    with asking("policy", database_url) as q:
         forecast = q.plan_policy(name)
     if as_json:
-        words.print_json(forecast)
+        formatting.print_json(forecast)
     else:
-        words.table(_forecast_lines(forecast))
+        show_fields(_forecast_lines(forecast))
 
 
 def enable(name: _Name, database_url: options.Dsn = None) -> None:
     """Let a policy delete from now on."""
-    with operating(database_url) as q:
+    with asking("policy", database_url) as q:
         q.enable_policy(name)
     typer.echo(f"policy {name} is enabled")
 
 
 def disable(name: _Name, database_url: options.Dsn = None) -> None:
     """Stop a policy; a batch that has begun ends as it would."""
-    with operating(database_url) as q:
+    with asking("policy", database_url) as q:
         q.disable_policy(name)
     typer.echo(f"policy {name} is disabled")
 
 
 def remove(name: _Name, database_url: options.Dsn = None) -> None:
     """Forget a policy; its table and the rows in it stay."""
-    with operating(database_url) as q:
+    with asking("policy", database_url) as q:
         q.remove_policy(name)
     typer.echo(f"policy {name} is removed")
 
@@ -154,10 +158,12 @@ def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: opt
 
     Any number may run at the same time, beside the workers. Ctrl-C stops between two batches.
     """
+    from reaper.ops.policies import batch_limit, purge_all
+
     stop = threading.Event()
     options.stop_on_signals(stop)
-    with operating(database_url) as q:
-        size = limit_of_batch(q, name, limit)
+    with asking("policy", database_url) as q:
+        size = batch_limit(q, name, limit)
         batches = purge_all(q, name, size, stop.is_set) if all_ else iter([q.purge_aged(name, size)])
         deleted = list(counted(batches, "rows deleted"))
     typer.echo(_result(deleted, more=not all_ and deleted[-1] == size))
@@ -166,37 +172,40 @@ def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: opt
 
 
 def _result(deleted: list[int], more: bool) -> str:
-    rows, batches = words.count(sum(deleted), "row"), words.count(len(deleted), "batch", "batches")
+    rows, batches = formatting.count(sum(deleted), "row"), formatting.count(len(deleted), "batch", "batches")
     hint = "\nthere may be more: run it again, or with --all" if more else ""
     return f"{rows} deleted in {batches}{hint}"
 
 
-def _lines(policy: Policy) -> Iterator[str]:
-    state = "[green]enabled[/] " if policy.enabled else "[dim]disabled[/]"
-    what = f"{policy.table_name}, {policy.column_name} older than {policy.max_age}"
+def _row(policy: Policy) -> tuple[str, ...]:
     cascade = ", with cascades" if policy.allow_cascade else ""
-    yield (
-        f"[bold]{escape(policy.name)}[/]  {state}  {escape(what)};"
-        f" {policy.batch_limit:,} at a time{cascade}, {escape(policy.schedule)}; {_last(policy)}"
+    what = f"{policy.table_name}, {policy.column_name} older than {policy.max_age}"
+    lines = [f"{escape(what)}; {formatting.count(policy.batch_limit, 'row')} at a time{cascade}"]
+    lines += [f"[yellow]{escape(problem)}[/]" for problem in policy.problems]
+    return (
+        f"[bold]{escape(policy.name)}[/]",
+        "[green]enabled[/]" if policy.enabled else "[dim]disabled[/]",
+        escape(policy.schedule),
+        _last_purge(policy),
+        "\n".join(lines),
     )
-    yield from (f"    [yellow]{escape(problem)}[/]" for problem in policy.problems)
 
 
-def _last(policy: Policy) -> str:
+def _last_purge(policy: Policy) -> str:
     if policy.last_purge_at is None:
-        return "never purged"
-    deleted = words.count(policy.last_deleted or 0, "row")
-    return f"purged {policy.last_purge_at:%Y-%m-%d %H:%M %Z}, {deleted}"
+        return "[dim]never[/]"
+    deleted = formatting.count(policy.last_deleted or 0, "row")
+    return f"{policy.last_purge_at:%Y-%m-%d %H:%M %Z}, {deleted}"
 
 
 def _forecast_lines(forecast: PolicyForecast) -> Iterator[tuple[str, str]]:
     share = f"{forecast.share:.1%} of about {forecast.rows_total:,}"
-    yield "rows", f"{words.count(forecast.rows_aged, 'row')} to delete, {share}"
+    yield "rows", f"{formatting.count(forecast.rows_aged, 'row')} to delete, {share}"
     yield "cutoff", f"older than {forecast.cutoff:%Y-%m-%d %H:%M:%S %Z}"
     yield "batches", f"{forecast.batches:,}"
     basis = "as in its last purge" if forecast.speed_is_measured else "assumed: it has never run"
     speed = f"{forecast.rows_per_second:,.0f} rows/s, {basis}"
-    yield "time", f"about {words.age(timedelta(seconds=math.ceil(forecast.seconds)))} at {speed}"
+    yield "time", f"about {formatting.age(timedelta(seconds=math.ceil(forecast.seconds)))} at {speed}"
     yield "statement", escape(forecast.statement)
     for number, line in enumerate(forecast.plan.splitlines()):
         yield "" if number else "plan", escape(line)

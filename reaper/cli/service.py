@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper import config
-from reaper.app import App
-from reaper.cli import options, words
-from reaper.config.settings import parse_duration
+from reaper.cli import formatting, options
+from reaper.cli.database import asking
+from reaper.cli.tables import Column, show_table
 from reaper.errors import Exit, ReaperError, said
-from reaper.ops import services
-from reaper.ops.database import asking
-from reaper.ops.services import Phase, phase
-from reaper.queries import Queries
-from reaper.queries.services import ServiceState
-from reaper.services import schedule
-from reaper.worker.runner import Outcome
+
+if TYPE_CHECKING:
+    from reaper.queries.services import ServiceState
+    from reaper.worker.runner import Outcome
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The service, as `reaper service list` calls it.")]
 _Reason = Annotated[
@@ -54,10 +48,10 @@ def list_services(as_json: options.Json = False, database_url: options.Dsn = Non
 
     Exit code 1 when the last run of one failed.
     """
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         found = q.schedule()
     if as_json:
-        words.print_json(found)
+        formatting.print_json(found)
     else:
         _show(found)
     raise typer.Exit(Exit.BEHIND if any(s.last_error for s in found) else Exit.OK)
@@ -83,34 +77,37 @@ def run(
         return
     if wait or despite_pause or as_json:
         raise typer.BadParameter("--wait, --despite-pause and --json go with --here")
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         q.run_now(name, reason)
     typer.echo(f"{name} is due; the next tick of a worker starts it")
 
 
 def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database_url: str | None) -> None:
     """One run in this process."""
+    from reaper import config
+    from reaper.app import App
+    from reaper.ops.services import require_runnable
+
     options.set_up_logging(verbose=False, log_json=False)
-    settings = config.load_all("database_url", "backends", database_url=database_url)
-    with App(settings) as app:
+    outcome, failure = None, None
+    with App(config.load_all("database_url", "backends", database_url=database_url)) as app:
         app.check()
         options.stop_on_signals(app.stop)
         runner = app.runner_by_hand()
         with app.asking("operator") as q:
-            services.require_runnable(q, name, despite_pause)
+            require_runnable(q, name, despite_pause)
         with app.heartbeat():
-            failure = None
             try:
                 outcome = runner.run(runner.find(name), wait)
             except ReaperError as error:
-                outcome, failure = Outcome(None), error
+                failure = error
     _report_run(name, outcome, failure, as_json)
 
 
-def _report_run(name: str, outcome: Outcome, failure: ReaperError | None, as_json: bool) -> None:
-    tick = outcome.tick
+def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None, as_json: bool) -> None:
+    tick = outcome.tick if outcome else None
     if as_json:
-        words.print_json(
+        formatting.print_json(
             {
                 "service": name,
                 "outcome": "failed" if failure else "done" if tick else "skipped",
@@ -121,19 +118,19 @@ def _report_run(name: str, outcome: Outcome, failure: ReaperError | None, as_jso
         )
     elif tick:
         more = "; there is more to do" if tick.more else ""
-        typer.echo(f"{name}: {words.figures(tick.figures)}{more}")
+        typer.echo(f"{name}: {formatting.figures(tick.figures)}{more}")
     elif failure is None:
         typer.echo(f"{name} skipped: another worker held the service lock")
+    else:
+        typer.echo(f"reaper: {name} failed: {said(failure)}", err=True)
     if failure:
-        if not as_json:
-            typer.echo(f"reaper: {name} failed: {said(failure)}", err=True)
         raise typer.Exit(Exit.BEHIND)
 
 
 @group.command("enable")
 def enable(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
     """Switch a service on."""
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         q.enable_service(name, reason)
     typer.echo(f"{name} is enabled")
 
@@ -141,7 +138,7 @@ def enable(name: _Name, reason: _Reason = None, database_url: options.Dsn = None
 @group.command("disable")
 def disable(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
     """Switch a service off until it is enabled again."""
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         q.disable_service(name, reason)
     typer.echo(f"{name} is disabled")
 
@@ -149,11 +146,8 @@ def disable(name: _Name, reason: _Reason = None, database_url: options.Dsn = Non
 @group.command("pause")
 def pause(name: _Name, reason: _Why, span: _For = "1 h", database_url: options.Dsn = None) -> None:
     """Keep a service from running for a while; a drain stops before its next batch. Ends by itself."""
-    try:
-        length = parse_duration(span)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--for") from None
-    with operating(database_url) as q:
+    length = options.duration(span, "--for")
+    with asking("operator", database_url) as q:
         until = q.pause(name, length, reason)
     typer.echo(f"{name} is paused until {until:%Y-%m-%d %H:%M:%S %Z}")
 
@@ -161,7 +155,7 @@ def pause(name: _Name, reason: _Why, span: _For = "1 h", database_url: options.D
 @group.command("resume")
 def resume(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
     """End a pause before its time; a run that was missed meanwhile is made up for at once."""
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         q.resume(name, reason)
     typer.echo(f"{name} is resumed")
 
@@ -177,8 +171,10 @@ def reschedule(
     database_url: options.Dsn = None,
 ) -> None:
     """Change when a service runs; releases to come leave it so."""
+    from reaper.services import schedule
+
     schedule.parse(when)
-    with operating(database_url) as q:
+    with asking("operator", database_url) as q:
         q.reschedule(name, when, reason)
     typer.echo(f"{name} runs: {when}")
 
@@ -189,51 +185,58 @@ def pause_drain(reason: _Why, span: _For = "1 h", database_url: options.Dsn = No
 
 
 def resume_drain(reason: _Reason = None, database_url: options.Dsn = None) -> None:
-    """Go on draining: `reaper service resume drain`."""
+    """Resume draining: `reaper service resume drain`."""
     resume("drain", reason, database_url)
-
-
-@contextmanager
-def operating(database_url: str | None) -> Iterator[Queries]:
-    """An operator's questions and orders."""
-    settings = config.load("database_url", database_url=database_url)
-    with asking(settings.dsn, "operator") as q:
-        yield q
 
 
 def _show(found: list[ServiceState]) -> None:
     if not found:
         typer.echo("no service yet: they are registered when the first worker starts (reaper worker)")
-    out = words.console()
-    for service in found:
-        out.print(
-            f"[bold]{escape(service.name):<14}[/]{escape(service.schedule):<14}"
-            f"{state(service):<30}[dim]{escape(service.description)}[/]"
-        )
-        for line in _details(service):
-            out.print(f"{'':<14}{line}")
+        return
+    columns = (
+        Column("service"),
+        Column("schedule"),
+        Column("state"),
+        Column("what it does", wraps=True, only_if_wide=True),
+        Column("last run", wraps=True),
+    )
+    show_table(columns, [_row(service) for service in found])
+
+
+def _row(service: ServiceState) -> tuple[str, ...]:
+    return (
+        f"[bold]{escape(service.name)}[/]",
+        escape(service.schedule),
+        state(service),
+        f"[dim]{escape(service.description)}[/]",
+        _last_run(service),
+    )
 
 
 def state(service: ServiceState) -> str:
     """What the service does now: off, paused, or when it runs next."""
+    from reaper.ops.services import Phase, phase
+
     match phase(service):
         case Phase.PAUSED if service.paused_until:
-            return f"paused for {words.age(service.paused_until - service.now)}"
+            return f"paused for {formatting.age(service.paused_until - service.now)}"
         case Phase.WAITING if service.next_run_at:
-            return f"next in {words.age(service.next_run_at - service.now)}"
+            return f"next in {formatting.age(service.next_run_at - service.now)}"
         case Phase.UNPLANNED:
             return "to be planned"
         case other:
             return str(other.value)
 
 
-def _details(service: ServiceState) -> Iterator[str]:
+def _last_run(service: ServiceState) -> str:
+    lines = []
     if service.is_paused:
-        yield f"[yellow]paused: {escape(service.pause_reason or '')}[/]"
+        lines.append(f"[yellow]paused: {escape(service.pause_reason or '')}[/]")
     if service.last_finished_at:
         figures = ", ".join(f"{name} {number}" for name, number in (service.last_result or {}).items())
-        ago = words.age(service.now - service.last_finished_at)
-        yield f"[dim]ran {ago} ago{': ' if figures else ''}{escape(figures)}[/]"
+        ago = formatting.age(service.now - service.last_finished_at)
+        lines.append(f"{ago} ago{': ' if figures else ''}{escape(figures)}")
     if service.last_error:
-        times = words.count(service.consecutive_failures, "time")
-        yield f"[red]failed {times} in a row: {escape(service.last_error)}[/]"
+        times = formatting.count(service.consecutive_failures, "time")
+        lines.append(f"[red]failed {times} in a row: {escape(service.last_error)}[/]")
+    return "\n".join(lines) or "[dim]never[/]"

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import typer
 from rich.markup import escape
 
-from reaper import config
-from reaper.cli import options, words
+from reaper.cli import formatting, options
+from reaper.cli.database import asking
 from reaper.cli.service import state
+from reaper.cli.tables import console, show_fields
+from reaper.config.units import format_size
 from reaper.errors import Exit
-from reaper.ops.database import asking
-from reaper.ops.status import Status, look
-from reaper.queries.backends import BackendState
-from reaper.queries.jobs import DrainSlots
-from reaper.queries.services import ServiceState
-from reaper.queries.status import Health, InFlight, Speed, WorkerState
+
+if TYPE_CHECKING:
+    from reaper.ops.status import Status
+    from reaper.queries.backends import BackendState
+    from reaper.queries.jobs import DrainSlots
+    from reaper.queries.services import ServiceState
+    from reaper.queries.status import Health, InFlight, Speed, WorkerState
 
 _EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
 _COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}
@@ -37,11 +41,12 @@ def status(as_json: options.Json = False, database_url: options.Dsn = None) -> N
     Exit code 0 ok or paused, 1 behind (a paste expired over 26 hours ago and nobody has taken it), 3 stalled
     (there is work that is late, and nobody does it). Asks only the database.
     """
-    settings = config.load("database_url", database_url=database_url)
-    with asking(settings.dsn, "status") as q:
+    from reaper.ops.status import look
+
+    with asking("status", database_url) as q:
         found = look(q)
     if as_json:
-        words.print_json(found.as_dict())
+        formatting.print_json(found.as_dict())
     else:
         _show(found)
     raise typer.Exit(_EXIT[found.verdict])
@@ -50,12 +55,12 @@ def status(as_json: options.Json = False, database_url: options.Dsn = None) -> N
 def _show(found: Status) -> None:
     health = found.health
     colour = _COLOUR[found.verdict]
-    out = words.console()
+    out = console()
     out.print(f"[bold {colour}]● {found.verdict}[/]  [dim]{health.judged_at:%Y-%m-%d %H:%M:%S %Z}[/]")
     for reason in health.reasons:
         out.print(f"  [{colour}]{escape(reason)}[/]")
     out.print()
-    words.table(_lines(found))
+    show_fields(_lines(found))
 
 
 def _lines(found: Status) -> Iterator[tuple[str, str]]:
@@ -63,10 +68,8 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     yield "backlog", _backlog(health)
     yield "in flight", _in_flight(found.in_flight)
     if health.batches_stuck:
-        yield (
-            "",
-            f"[yellow]{words.count(health.batches_stuck, 'batch', 'batches')} stuck[/]: see reaper.stuck",
-        )
+        stuck = formatting.count(health.batches_stuck, "batch", "batches")
+        yield "", f"[yellow]{stuck} stuck[/]: see reaper.stuck"
     yield from _workers(found.workers, health.judged_at)
     yield from _schedule(found.schedule)
     yield "slots", _slots(found.slots)
@@ -87,8 +90,8 @@ def _backlog(health: Health) -> str:
     if health.oldest_due is None:
         return "[dim]nothing is due[/]"
     at_least = "at least " if health.due_rows >= _COUNTED else ""
-    age = words.age(health.judged_at - health.oldest_due)
-    return f"{at_least}{words.count(health.due_rows, 'due row')}, the oldest expired {age} ago"
+    age = formatting.age(health.judged_at - health.oldest_due)
+    return f"{at_least}{formatting.count(health.due_rows, 'due row')}, the oldest expired {age} ago"
 
 
 def _backends(backends: list[BackendState]) -> Iterator[tuple[str, str]]:
@@ -97,19 +100,19 @@ def _backends(backends: list[BackendState]) -> Iterator[tuple[str, str]]:
         yield label, _shelter(backend)
         label = ""
         if backend.circuit != "closed":
-            yield "", f"  [red]left alone: {escape(backend.last_error or 'it does not answer')}[/]"
+            yield "", f"  [red]circuit {backend.circuit}: {escape(backend.last_error or 'no answer')}[/]"
 
 
 def _shelter(backend: BackendState) -> str:
-    room = f" of {words.size(backend.quota)}" if backend.quota is not None else ""
-    owed = f", {words.size(backend.orphan_bytes)} owed a deletion" if backend.orphan_bytes else ""
+    room = f" of {format_size(backend.quota)}" if backend.quota is not None else ""
+    owed = f", {format_size(backend.orphan_bytes)} owed a deletion" if backend.orphan_bytes else ""
     state = "" if backend.state == "active" else f", {backend.state}"
-    return f"{escape(backend.name)}: {words.size(backend.bytes_used)}{room}{owed}{state}"
+    return f"{escape(backend.name)}: {format_size(backend.bytes_used)}{room}{owed}{state}"
 
 
 def _in_flight(groups: list[InFlight]) -> str:
     return (
-        ", ".join(f"{g.batches:,} {g.state.lower()} (oldest {words.age(g.oldest)})" for g in groups)
+        ", ".join(f"{g.batches:,} {g.state.lower()} (oldest {formatting.age(g.oldest)})" for g in groups)
         or "[dim]no batch[/]"
     )
 
@@ -120,11 +123,9 @@ def _workers(members: list[WorkerState], now: datetime) -> Iterator[tuple[str, s
     yield "workers", f"{alive} alive{others}" if members else "[dim]none[/]"
     for member in members[:_SHOWN]:
         silent = "" if member.alive else " [yellow]silent[/],"
-        holds = words.count(member.batches, "batch", "batches")
-        yield (
-            "",
-            f"{escape(member.worker)}:{silent} beat {words.age(now - member.beat_at)} ago, holds {holds}",
-        )
+        holds = formatting.count(member.batches, "batch", "batches")
+        beat = formatting.age(now - member.beat_at)
+        yield "", f"{escape(member.worker)}:{silent} beat {beat} ago, holds {holds}"
         if member.throttled:
             yield "", f"  [yellow]waits: {escape(member.throttled)}[/]"
     if len(members) > _SHOWN:
@@ -155,12 +156,12 @@ def _slots(slots: DrainSlots) -> str:
 def _last_run(health: Health, speed: Speed) -> str:
     if health.last_finished is None:
         return "[dim]none yet[/]"
-    ago = words.age(health.judged_at - health.last_finished)
+    ago = formatting.age(health.judged_at - health.last_finished)
     if speed.rows_per_second is None:
         return f"{ago} ago"
-    batches = words.count(speed.batches, "batch", "batches")
+    batches = formatting.count(speed.batches, "batch", "batches")
     return f"{ago} ago; {speed.rows_per_second:,.0f} rows/s over the last {batches}"
 
 
 def _with_hint(number: int, noun: str, hint: str) -> str:
-    return f"{words.count(number, noun)}, {hint}" if number else f"[dim]{words.count(0, noun)}[/]"
+    return f"{formatting.count(number, noun)}, {hint}" if number else f"[dim]{formatting.count(0, noun)}[/]"

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from reaper import config
-from reaper.app import App
-from reaper.cli import options, words
+from reaper.cli import formatting, options
+from reaper.cli.progress import phase_counts
+from reaper.cli.tables import console
 from reaper.errors import Exit
-from reaper.ops.verify import Watch, unwatched
-from reaper.ops.verify_report import Report
+
+if TYPE_CHECKING:
+    from reaper.ops.verify_report import Report
 
 _Repair = Annotated[
     bool,
@@ -52,27 +50,30 @@ def verify(
     as_json: options.Json = False,
     database_url: options.Dsn = None,
 ) -> None:
-    """Compare database, buckets and cache, both ways, while everything goes on.
+    """Compare database, buckets and cache, both ways, while the system works.
 
     Reads every content row, every object and every cache entry once; changes nothing unless --repair is
     given. Run --after-restore after a restore, or a failover that lost commits, before the application writes
     again; run --repair while no writer counts its references in another transaction than it inserts or
     deletes them. Exit code 0 when all agree, 1 when something was found.
     """
+    from reaper import config
+    from reaper.app import App
+
     options.set_up_logging(verbose=False, log_json=False)
     settings = config.load_all("database_url", "backends", database_url=database_url)
-    with App(settings) as app, _watched(hidden=as_json) as watch:
+    with App(settings) as app, phase_counts(hidden=as_json) as watch:
         app.check(register=False)
         report = app.verify(repair, watch)
     if as_json:
-        words.print_json(report.as_dict())
+        formatting.print_json(report.as_dict())
     else:
         _show(report, after_restore)
     raise typer.Exit(Exit.OK if report.clean else Exit.BEHIND)
 
 
 def _show(report: Report, after_restore: bool) -> None:
-    out = words.console()
+    out = console()
     for line in _lines(report, _EXAMPLES_AFTER_RESTORE if after_restore else _EXAMPLES):
         out.print(line)
     if after_restore and report.lost:
@@ -96,27 +97,3 @@ def _lines(report: Report, examples: int) -> Iterator[str]:
             yield f"    {escape(finding.subject)}: {escape(finding.detail)}"
         if number > examples:
             yield f"    [dim]and {number - examples:,} more; --json lists up to 1,000[/]"
-
-
-@contextmanager
-def _watched(hidden: bool) -> Iterator[Watch]:
-    """A moving line where somebody watches; nothing elsewhere."""
-    console = Console(stderr=True)
-    if hidden or not console.is_terminal:
-        yield unwatched
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.completed:,}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def advance(phase: str, number: int) -> None:
-            if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=None)
-            bar.advance(tasks[phase], number)
-
-        yield advance

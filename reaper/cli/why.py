@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from reaper import config
-from reaper.app import App
-from reaper.cli import options, words
-from reaper.model import Copy
-from reaper.ops import why as stories
-from reaper.ops.database import asking
-from reaper.queries.why import Event
+from reaper.cli import formatting, options
+from reaper.cli.database import asking
+from reaper.cli.tables import Column, console, show_table
+
+if TYPE_CHECKING:
+    from reaper.model import Copy
+    from reaper.queries.why import Event
 
 _Subject = Annotated[
     str, typer.Argument(metavar="CODE|HASH", help="A paste's code, or a content's hash.", show_default=False)
@@ -23,6 +23,10 @@ _Subject = Annotated[
 _Look = Annotated[
     bool, typer.Option("--look", help="Also look whether the objects and the cache entry are there now.")
 ]
+
+
+# The first is empty: what happened is indented below its subject.
+_COLUMNS = (Column(), Column(), Column(), Column(wraps=True))
 
 
 def register(app: typer.Typer) -> None:
@@ -39,37 +43,38 @@ def why(
     reaper.settings.keep_codes is forgotten. Exit code 4 when nothing is known.
     """
     options.set_up_logging(verbose=False, log_json=False)
-    settings = config.load("database_url", database_url=database_url)
-    with asking(settings.dsn, "why") as q:
-        events, copies = stories.story(q, subject), q.copies_of_subject(subject)
+    from reaper.ops.why import story
+
+    with asking("why", database_url) as q:
+        events, copies = story(q, subject), q.copies_of_subject(subject)
     seen = _look(subject, copies, database_url) if look else []
     if as_json:
-        words.print_json({"events": [asdict(e) for e in events], "seen": seen})
+        formatting.print_json({"events": [asdict(e) for e in events], "seen": seen})
     else:
         _show(events, seen)
 
 
 def _look(subject: str, copies: list[Copy], database_url: str | None) -> list[str]:
+    from reaper import config
+    from reaper.app import App
+    from reaper.ops.why import look
+
     with App(config.load_all("database_url", database_url=database_url)) as app:
-        return stories.look(subject, copies, app.stores, app.cache)
+        return look(subject, copies, app.stores, app.cache)
 
 
 def _show(events: list[Event], seen: list[str]) -> None:
-    out = words.console()
-    for line in _lines(events):
-        out.print(line)
+    out = console()
+    for subject, told in groupby(events, lambda event: event.subject):
+        out.print(f"[bold]{subject}[/]")
+        story = list(told)
+        show_table(_COLUMNS, [_row(event) for event in story if event.event != "now"])
+        for event in story:
+            if event.event == "now":
+                out.print(f"  [bold]→ {escape(event.detail)}[/]")
     for text in seen:
         out.print(f"[cyan]seen[/]    {escape(text)}")
 
 
-def _lines(events: list[Event]) -> Iterator[str]:
-    told = None
-    for event in events:
-        if event.subject != told:
-            yield f"[bold]{event.subject}[/]"
-            told = event.subject
-        if event.event == "now":
-            yield f"  [bold]→ {escape(event.detail)}[/]"
-        else:
-            when = f"{event.at:%Y-%m-%d %H:%M:%S}" if event.at else ""
-            yield f"  {when:<20}{event.event:<17}[dim]{escape(event.detail)}[/]"
+def _row(event: Event) -> tuple[str, ...]:
+    return "", formatting.second(event.at), event.event, f"[dim]{escape(event.detail)}[/]"

@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
-from reaper import config
-from reaper.app import App
 from reaper.cli import options
-from reaper.worker.options import QUEUE, WorkerOptions
 
 _Queues = Annotated[
-    str, typer.Option("--queues", metavar="NAMES", help="Take jobs from these queues, separated by commas.")
+    str | None,
+    typer.Option(
+        "--queues",
+        metavar="NAMES",
+        help="Take jobs from these queues, separated by commas.",
+        show_default="reaper",
+    ),
 ]
 _Slots = Annotated[
     int,
@@ -54,7 +57,7 @@ def register(app: typer.Typer) -> None:
 
 
 def worker(
-    queues: _Queues = QUEUE,
+    queues: _Queues = None,
     slots: _Slots = 2,
     concurrency: _Concurrency = None,
     health_port: _HealthPort = None,
@@ -70,6 +73,10 @@ def worker(
     SIGTERM and Ctrl-C stop it within 20 seconds; killing it at any moment loses nothing. It never ends with
     code 0 by itself: without its database it ends with 3 or 5, and is to be started again.
     """
+    from reaper import config
+    from reaper.app import App
+    from reaper.worker.options import QUEUE, WorkerOptions
+
     options.set_up_logging(verbose, log_json)
     settings = config.load_all(
         *("database_url", "backends", "batch_size", "stuck_after"),
@@ -77,7 +84,7 @@ def worker(
         batch_size=batch_size,
         rows_per_second=rows_per_second,
     )
-    names = tuple(name.strip() for name in queues.split(",") if name.strip())
+    names = tuple(name.strip() for name in (QUEUE if queues is None else queues).split(",") if name.strip())
     if not names:
         raise typer.BadParameter("name at least one queue", param_hint="--queues")
     with App(settings) as app, app.telemetry.written_to(metrics_file):

@@ -18,51 +18,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Self
-from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from reaper.config.fields import HttpUrl, Size, plain, sizes
+from reaper.config.variables import did_you_mean
 from reaper.errors import ConfigError
 
 # Where content lies that an application wrote by itself, past the doors.
 DEFAULT_BACKEND = "default"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgtp]?)(i?)b)?", re.IGNORECASE)
-_POWERS = ("", "k", "m", "g", "t", "p")
-_LARGEST = 2**63 - 1
-
-
-def parse_size(text: str) -> int:
-    """The bytes that a text means, 1 kB being 1000 and 1 KiB 1024; ValueError when it means none."""
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise ValueError("write a number and a unit: 800 MB, 500 GB, 2 TB, or 500 GiB in powers of 1024")
-    unit = Decimal(1024 if match[3] else 1000) ** _POWERS.index((match[2] or "").lower())
-    return round(Decimal(match[1]) * unit)
-
-
-def size(value: object) -> object:
-    """The bytes that a setting means, where it is a text."""
-    return parse_size(value) if isinstance(value, str) else value
-
-
-def http_url(value: str) -> str:
-    """The same, if it is the address of a server; else ValueError."""
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError("write a URL that begins with http:// or https://")
-    return value
 
 
 class Backend(BaseModel):
@@ -71,8 +38,9 @@ class Backend(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     bucket: Annotated[str, Field(min_length=1)]
-    endpoint_url: Annotated[str, AfterValidator(http_url)] | None = None
-    quota: Annotated[int, BeforeValidator(size), Field(ge=0, le=_LARGEST)] | None = None
+    endpoint_url: HttpUrl | None = None
+    # PostgreSQL counts bytes in a bigint.
+    quota: Annotated[Size, sizes("0 bytes", "9000 PB")] | None = None
     profile: str | None = None
     access_key_env: str | None = None
     secret_key_env: str | None = None
@@ -113,6 +81,16 @@ def read_backends(path: Path, variables: Mapping[str, str | None]) -> dict[str, 
     return backends
 
 
+def variables_named_in(path: Path) -> set[str]:
+    """The variables that a file says hold keys; of a file that cannot be understood, none."""
+    try:
+        tables = _document(path).get("backends", {}).values()
+        named = [table.get(field) for table in tables for field in ("access_key_env", "secret_key_env")]
+    except (AttributeError, ConfigError):
+        return set()
+    return {name for name in named if isinstance(name, str)}
+
+
 def _tables(path: Path, problems: list[str]) -> dict[str, Any]:
     document = _document(path)
     problems += [
@@ -144,15 +122,12 @@ def _document(path: Path) -> dict[str, Any]:
 def _told(error: Any) -> str:
     where = "".join(f".{part}" for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"{where} is not known; there are {', '.join(Backend.model_fields)}"
+        meant = did_you_mean(str(error["loc"][-1]), Backend.model_fields, close=0.6)
+        known = f"did you mean {meant}?" if meant else f"there are {', '.join(Backend.model_fields)}"
+        return f"{where} is not known; {known}"
     if error["type"] == "missing":
         return f"{where} is not set"
-    return f"{where}: {plain(error['msg'])}"
-
-
-def plain(message: str) -> str:
-    """What pydantic says, in the words of the other messages."""
-    return message.removeprefix("Value error, ").removeprefix("Input ").replace("should be", "must be")
+    return f"{where}: {plain(error)}"
 
 
 def _unset(backend: Backend, variables: Mapping[str, str | None]) -> list[str]:

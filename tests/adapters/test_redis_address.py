@@ -5,7 +5,7 @@ import traceback
 import pytest
 
 from reaper.cache.redis import address
-from reaper.config.settings import load
+from reaper.config import load
 from reaper.errors import ConfigError
 
 

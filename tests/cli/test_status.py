@@ -95,7 +95,7 @@ def test_a_person_sees_colours_and_a_pipe_gets_none(dsn: str, bare_run: Run) -> 
     assert "\x1b" not in bare_run("status", REAPER_DATABASE_URL=dsn).out
 
 
-def test_status_shows_what_lies_on_each_backend_and_which_is_left_alone(
+def test_status_shows_what_lies_on_each_backend_and_whose_circuit_is_open(
     bare_run: Run, dsn: str, db: Connection
 ) -> None:
     db.execute("select reaper.register_backend('cold', 5000)")
@@ -103,8 +103,8 @@ def test_status_shows_what_lies_on_each_backend_and_which_is_left_alone(
     for _ in range(5):
         db.execute("select reaper.record_backend_failure('default', 'no connection')")
     out = bare_run("status", REAPER_DATABASE_URL=dsn).out
-    assert "cold: 0 bytes of 5.0 kB" in out
+    assert "cold: 0 bytes of 5 kB" in out
     assert "default: 1.5 kB" in out
-    assert "left alone: no connection" in out
+    assert "circuit open: no connection" in out
     machine = bare_run("status", "--json", REAPER_DATABASE_URL=dsn).json
     assert [b["circuit"] for b in machine["backends"]] == ["closed", "open"]

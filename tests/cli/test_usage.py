@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from reaper import cli
+from reaper import config
 from reaper.db.connection import connect as open_connection
 from reaper.errors import ClaimLost
 from reaper.queries import Queries
@@ -108,7 +108,7 @@ def test_without_credentials_or_an_answer_of_s3_nothing_begins(
 def test_a_setting_that_is_wrong_is_named_with_its_variable(run: Run) -> None:
     done = run("drain", REAPER_BATCH_SIZE="0")
     assert done.code == 4
-    assert "REAPER_BATCH_SIZE: must be greater than or equal to 1" in done.complaint[0]
+    assert "REAPER_BATCH_SIZE: must be between 1 and 10000" in done.complaint[0]
 
 
 def test_an_unknown_batch_is_refused_with_a_message_and_a_hint(dsn: str) -> None:
@@ -131,7 +131,7 @@ def test_a_keyboard_interrupt_ends_quietly_with_130(bare_run: Run, monkeypatch: 
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.status.config, "load", interrupted)
+    monkeypatch.setattr(config, "load", interrupted)
     done = bare_run("status")
     assert (done.code, done.out, done.err) == (130, "", "")
 
@@ -159,4 +159,4 @@ def test_ctrl_c_at_the_terminal_ends_a_reading_command_quietly(
 
 
 def test_the_help_of_the_demo_names_the_extra_that_it_needs(bare_run: Run) -> None:
-    assert "pip install 'reaper[embedded]'" in bare_run("demo", "--help").out
+    assert "pip install '.[embedded]'" in bare_run("demo", "--help").out

@@ -77,6 +77,17 @@ def test_everything_that_is_missing_or_wrong_is_said_at_once() -> None:
         assert f"REAPER_{name}" in caught.value.message
 
 
+def test_a_keyword_that_is_no_setting_is_refused_instead_of_using_another_database(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REAPER_DATABASE_URL", settings.pop("database_url"))
+    with (
+        pytest.raises(ConfigError, match="no setting databse_url; did you mean database_url"),
+        open_store(databse_url="dbname=another", **settings),
+    ):
+        pass
+
+
 def test_a_database_without_schema_or_server_is_refused_at_the_start(
     settings: dict[str, Any], empty_db_dsn: str
 ) -> None:

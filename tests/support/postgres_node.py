@@ -20,7 +20,7 @@ import psycopg
 
 from reaper.dev.embedded import Postgres
 from reaper.dev.embedded.postgres import READY_TIMEOUT, SETTINGS, Layout
-from reaper.dev.embedded.process import KeptProcess
+from reaper.dev.embedded.supervised_process import SupervisedProcess
 
 OURS = {
     "fsync": "off",
@@ -43,16 +43,16 @@ class Node:
     def __init__(self, fill: Sequence[str] | None = None, settings: Mapping[str, str] | None = None) -> None:
         self._layout = Layout()
         self.bin_dir = self._layout.bin_dir
-        plan = self._layout.plan({**SETTINGS, **OURS, **(settings or {})})
+        plan = self._layout.launch_plan({**SETTINGS, **OURS, **(settings or {})})
         prepare = plan.prepare if fill is None else [[*fill, "-D", str(self._layout.data)]]
         ready = self._layout.home / "filled"
-        self._files = KeptProcess(
+        self._files = SupervisedProcess(
             "the files of PostgreSQL",
             replace(plan, prepare=prepare, serve=[*WAIT, str(ready)], stop_signals=[(signal.SIGTERM, 5.0)]),
         )
         self._files.wait_until(ready.exists, READY_TIMEOUT)
         self._plan = replace(plan, directories=[], removals=[], copies=[], prepare=[])
-        self._process: KeptProcess | None = None
+        self._process: SupervisedProcess | None = None
 
     @classmethod
     def made(cls, settings: Mapping[str, str] | None = None) -> Self:
@@ -75,7 +75,7 @@ class Node:
 
     def start(self) -> None:
         """Start, recover where that is needed, and return when it accepts connections."""
-        self._process = KeptProcess("PostgreSQL", self._plan)
+        self._process = SupervisedProcess("PostgreSQL", self._plan)
         self._process.wait_until(self._answers, READY_TIMEOUT)
 
     def crash(self, how: str = "kill") -> None:

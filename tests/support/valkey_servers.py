@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 import redis
 
-from reaper.dev.embedded import Valkey, binaries, places
-from reaper.dev.embedded.process import KeptProcess, Plan
-from reaper.dev.embedded.valkey import STOP_SIGNALS, _free_port
+from reaper.dev.embedded import Valkey, binaries, directories
+from reaper.dev.embedded.server import free_port
+from reaper.dev.embedded.supervised_process import LaunchPlan, SupervisedProcess
 
 PATIENCE = 30
 
@@ -25,8 +25,8 @@ class TunedValkey(Valkey):
         self._options = options
         super().__init__()
 
-    def _plan(self) -> Plan:
-        plan = super()._plan()
+    def _launch_plan(self) -> LaunchPlan:
+        plan = super()._launch_plan()
         return dataclasses.replace(plan, serve=[*plan.serve, *self._options])
 
 
@@ -58,7 +58,7 @@ class ClusterNode(TunedValkey):
     """One node of a cluster, without slots at first."""
 
     def __init__(self) -> None:
-        self.bus = _free_port()
+        self.bus = free_port()
         super().__init__("--cluster-enabled", "yes", "--cluster-port", str(self.bus))
         self.client = redis.Redis.from_url(self.url)
 
@@ -101,19 +101,18 @@ def move_slot(slot: int, source: ClusterNode, target: ClusterNode) -> None:
 @contextlib.contextmanager
 def sentinel_for(primary: Valkey) -> Iterator[int]:
     """A Sentinel that knows the primary as `pastes`; its port."""
-    directory = places.scratch_directory() / places.unique_name()
-    port = _free_port()
+    directory = directories.unused_path(directories.scratch_directory())
+    port = free_port()
     monitor = f"sentinel monitor pastes 127.0.0.1 {primary.port} 1"
     write = (
         f"printf 'port {port}\\nbind 127.0.0.1\\ndir {directory}\\n{monitor}\\n' > {directory}/sentinel.conf"
     )
-    process = KeptProcess(
+    process = SupervisedProcess(
         "Sentinel",
-        Plan(
+        LaunchPlan(
             directories=[str(directory)],
             prepare=[["/bin/sh", "-c", write]],
             serve=[str(binaries.valkey_server()), f"{directory}/sentinel.conf", "--sentinel"],
-            stop_signals=STOP_SIGNALS,
             removals=[str(directory)],
         ),
     )

@@ -27,18 +27,35 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("30", 30), ("500 ms", 0.5), ("15min", 900), ("2 h", 7200), ("1.5h", 5400), ("1d", 86400)],
+    ("name", "value", "problem"),
+    [
+        ("REAPER_S3_READ_TIMEOUT", "10 ms", "must be between 100 ms and 5 min"),
+        ("REAPER_S3_READ_TIMEOUT", "2 h", "must be between 100 ms and 5 min"),
+        ("REAPER_S3_READ_TIMEOUT", "soon", "write a number and a unit: 500 ms, 30 s, 15 min, 2 h, 1 d"),
+        ("REAPER_STUCK_AFTER", "30 s", "must be at least 1 min"),
+        ("REAPER_CLAIM_LOCK_TTL", "1 d", "must be between 1 s and 1 h"),
+        ("REAPER_CACHE_MAX_BYTES", "1 GB", "must be between 0 bytes and 512 MiB"),
+        ("REAPER_CACHE_MAX_BYTES", "a lot", "write a number and a unit: 800 MB, 500 GB, 2 TB, or 500 GiB"),
+        ("REAPER_BATCH_SIZE", "10001", "must be between 1 and 10000"),
+        ("REAPER_BATCH_SIZE", "1.5", "write a whole number"),
+        ("REAPER_ROWS_PER_SECOND", "0", "must be at least 1"),
+        ("REAPER_CHECK_HASHES", "maybe", "write true or false"),
+    ],
 )
-def test_durations_are_written_with_a_unit(
-    monkeypatch: pytest.MonkeyPatch, text: str, seconds: float
+def test_what_is_wrong_is_said_as_people_write_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, problem: str
 ) -> None:
-    monkeypatch.setenv("REAPER_STUCK_AFTER", text)
-    if seconds < 60:
-        with pytest.raises(ConfigError, match="REAPER_STUCK_AFTER"):
-            config.load("stuck_after")
-    else:
-        assert config.load("stuck_after").stuck_after == timedelta(seconds=seconds)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        config.load(name.removeprefix(config.PREFIX).lower())
+    assert caught.value.message.startswith(f"{name}: {problem}")
+
+
+def test_bounds_are_part_of_what_they_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REAPER_S3_READ_TIMEOUT", "5 min")
+    monkeypatch.setenv("REAPER_CACHE_MAX_BYTES", "512 MiB")
+    settings = config.load("s3_read_timeout", "cache_max_bytes")
+    assert (settings.s3_read_timeout, settings.cache_max_bytes) == (timedelta(minutes=5), 512 << 20)
 
 
 def test_every_problem_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

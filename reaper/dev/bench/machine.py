@@ -44,7 +44,7 @@ def describe() -> Machine:
 
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process, of the children it has waited for, and of all that live below it."""
-    processes = {int(entry.name): _stat(int(entry.name)) for entry in PROC.glob("[0-9]*")}
+    processes = {int(variant.name): _stat(int(variant.name)) for variant in PROC.glob("[0-9]*")}
     below: defaultdict[int, list[int]] = defaultdict(list)
     for child, fields in processes.items():
         if fields:
@@ -54,12 +54,12 @@ def cpu_seconds(pid: int) -> float:
 
 def _family(pid: int, processes: Mapping[int, list[str]], below: Mapping[int, list[int]]) -> int:
     fields = processes.get(pid)
-    own = sum(int(fields[place]) for place in (11, 12, 13, 14)) if fields else 0
+    own = sum(int(fields[number]) for number in (11, 12, 13, 14)) if fields else 0
     return own + sum(_family(child, processes, below) for child in below.get(pid, ()))
 
 
 def busy_seconds() -> float:
-    """CPU time that everybody on this machine has used, including what its host took away; 0 if unknown."""
+    """CPU time that all processes of this machine used, with what its host took away; 0 if unknown."""
     try:
         first = (PROC / "stat").read_text().partition("\n")[0].split()
     except OSError:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from reaper.dev.bench import page, plots, report, targets
+from reaper.dev.bench import markdown_page, plots, targets, terminal_report
 from reaper.dev.bench.results import Results, as_json
 
 
@@ -15,7 +15,7 @@ def publish(results: Results, console: Console, directory: Path, onto: Path | No
     reached = targets.judge(results)
     # First what cannot be measured again in a moment.
     _write(directory, "results.json", as_json(results, [target.as_json() for target in reached]))
-    report.show(console, results, reached)
+    terminal_report.show(console, results, reached)
     _draw(directory, results)
     console.print(f"\nresults.json and plots: {directory}/")
     if onto and results.problems:
@@ -24,7 +24,7 @@ def publish(results: Results, console: Console, directory: Path, onto: Path | No
         )
     elif onto:
         _draw(onto.with_suffix(""), results)
-        page.insert(onto, page.markdown(results, reached, onto.stem))
+        markdown_page.insert(onto, markdown_page.markdown(results, reached, onto.stem))
         console.print(f"figures: {onto}")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reaper.dev.bench import entries, foreground, growth
-from reaper.dev.bench.tournament import Entry
+from reaper.dev.bench import cost_growth, foreground_latency, variants
+from reaper.dev.bench.runner import Variant
 from reaper.dev.bench.workload import Order, Workload
 
 # Beyond this the seeds would take most of the time of a run.
@@ -14,11 +14,11 @@ QUICK_ROWS, DEFAULT_ROWS, BIG_ROWS = 40_000, 200_000, 600_000
 
 
 @dataclass(frozen=True)
-class Match:
-    """One workload and those who meet on it."""
+class Comparison:
+    """One workload and the methods that are compared on it."""
 
     workload: Workload
-    entries: tuple[Entry, ...]
+    variants: tuple[Variant, ...]
     rounds: int
 
 
@@ -27,7 +27,7 @@ class Plan:
     """One run of the benchmark."""
 
     name: str
-    matches: tuple[Match, ...]
+    comparisons: tuple[Comparison, ...]
     # Due rows of the tables whose cost per row is compared.
     growth: tuple[int, ...]
     # Of growth, of claims beside a snapshot, and of the foreground.
@@ -40,8 +40,12 @@ class Plan:
     @property
     def steps(self) -> int:
         """How many runs there are to wait for, for the sake of a progress bar."""
-        contests = sum(len(match.entries) * match.rounds for match in self.matches)
-        return contests + growth.steps(self.growth, self.rounds) + len(foreground.Kind) * self.rounds
+        compared = sum(len(each.variants) * each.rounds for each in self.comparisons)
+        return (
+            compared
+            + cost_growth.steps(self.growth, self.rounds)
+            + len(foreground_latency.Kind) * self.rounds
+        )
 
 
 def make(name: str, rows: int, rounds: int, sizes: tuple[int, ...], seconds: float, seed: int) -> Plan:
@@ -49,11 +53,11 @@ def make(name: str, rows: int, rounds: int, sizes: tuple[int, ...], seconds: flo
     main = Workload("random order", rows)
     return Plan(
         name=name,
-        matches=(
-            Match(main, _all(main), rounds),
-            Match(cohort := Workload("cohort order", rows, Order.COHORT), _all(cohort), rounds),
-            *(Match(shape, _few(), rounds) for shape in _shapes(rows)),
-            Match(outside := Workload("with Valkey and S3", rows // 2), _outside(outside), rounds),
+        comparisons=(
+            Comparison(main, _all(main), rounds),
+            Comparison(cohort := Workload("cohort order", rows, Order.COHORT), _all(cohort), rounds),
+            *(Comparison(shape, _few(), rounds) for shape in _shapes(rows)),
+            Comparison(outside := Workload("with Valkey and S3", rows // 2), _outside(outside), rounds),
         ),
         growth=sizes,
         rounds=rounds,
@@ -67,11 +71,11 @@ def make(name: str, rows: int, rounds: int, sizes: tuple[int, ...], seconds: flo
 def quick(seed: int, rows: int) -> Plan:
     """About a minute: enough to see whether a change helps."""
     full = make("quick", rows, 3, (rows // 4, rows), 3.0, seed)
-    main, cohort, *_, outside = full.matches
-    few = (entries.FLOOR, entries.CALL, entries.DATABASE[1], entries.DATABASE[2])
-    some = tuple(e for e in outside.entries if e in (entries.FLOOR, entries.EVERYTHING[2]))
-    chosen = (main, Match(cohort.workload, few, 3), Match(outside.workload, some, 3))
-    return replace(full, matches=chosen)
+    main, cohort, *_, outside = full.comparisons
+    few = (variants.FLOOR, variants.CALL, variants.DATABASE[1], variants.DATABASE[2])
+    some = tuple(e for e in outside.variants if e in (variants.FLOOR, variants.EVERYTHING[2]))
+    chosen = (main, Comparison(cohort.workload, few, 3), Comparison(outside.workload, some, 3))
+    return replace(full, comparisons=chosen)
 
 
 def default(seed: int, rows: int) -> Plan:
@@ -84,18 +88,18 @@ def big(seed: int, rows: int) -> Plan:
     return make("big", rows, 3, (100_000, 1_000_000, 10_000_000), 30.0, seed)
 
 
-def _all(workload: Workload) -> tuple[Entry, ...]:
+def _all(workload: Workload) -> tuple[Variant, ...]:
     sample = min(LARGEST_SAMPLE, workload.due // 2)
-    return (entries.FLOOR, entries.CALL, *entries.DATABASE.values(), *entries.by_hand(sample))
+    return (variants.FLOOR, variants.CALL, *variants.DATABASE.values(), *variants.by_hand(sample))
 
 
-def _few() -> tuple[Entry, ...]:
-    return (entries.FLOOR, entries.DATABASE[2])
+def _few() -> tuple[Variant, ...]:
+    return (variants.FLOOR, variants.DATABASE[2])
 
 
-def _outside(workload: Workload) -> tuple[Entry, ...]:
+def _outside(workload: Workload) -> tuple[Variant, ...]:
     sample = min(LARGEST_SAMPLE, workload.due // 2)
-    return (entries.FLOOR, *entries.EVERYTHING.values(), entries.seeds(2, sample, outside=True))
+    return (variants.FLOOR, *variants.EVERYTHING.values(), variants.seeds(2, sample, outside=True))
 
 
 def _shapes(rows: int) -> list[Workload]:

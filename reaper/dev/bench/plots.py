@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reaper.dev.bench.canvas import FAINT, GRID, INK, LIMIT, OTHERS, OURS, SECOND, Canvas, Point, scale_top
-from reaper.dev.bench.contestant import Step
-from reaper.dev.bench.entries import FLOOR
-from reaper.dev.bench.foreground import Phase
+from reaper.dev.bench.foreground_latency import Phase
+from reaper.dev.bench.method import Step
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.rounds import Rounds
+from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import percentile
-from reaper.dev.bench.tournament import Entry, Run
+from reaper.dev.bench.svg import FAINT, GRID, INK, LIMIT, OTHERS, OURS, SECOND, Point, SvgDrawing, scale_top
+from reaper.dev.bench.variants import FLOOR
 from reaper.dev.bench.workload import Workload
 
 WIDTH, MARGIN = 860.0, 28.0
@@ -23,60 +23,60 @@ PARTS = 20
 
 
 def throughput(results: Results) -> str:
-    """Rows a second of everybody, on the two main workloads."""
+    """Rows a second of every method, on the two main workloads."""
     workloads = results.workloads()[:2]
-    heights = [56 + ROW * len(results.entries(w)) for w in workloads]
-    canvas = Canvas(WIDTH, sum(heights) + 62)
-    _heading(canvas, "Throughput", "rows per second, median of the rounds; ÷ floor in brackets")
+    heights = [56 + ROW * len(results.variants(w)) for w in workloads]
+    drawing = SvgDrawing(WIDTH, sum(heights) + 62)
+    _heading(drawing, "Throughput", "rows per second, median of the rounds; ÷ floor in brackets")
     top = 70.0
     for workload, height in zip(workloads, heights, strict=True):
-        _bars(canvas, results, workload, top)
+        _bars(drawing, results, workload, top)
         top += height
-    return canvas.svg("Throughput of each contestant")
+    return drawing.svg("Throughput of each method")
 
 
-def _bars(canvas: Canvas, results: Results, workload: Workload, top: float) -> None:
-    canvas.text((MARGIN, top + 18), f"{workload.name}, {workload.due:,} due rows", bold=True)
-    rates = {entry: results.rate(workload, entry) for entry in results.entries(workload)}
+def _bars(drawing: SvgDrawing, results: Results, workload: Workload, top: float) -> None:
+    drawing.text((MARGIN, top + 18), f"{workload.name}, {workload.due:,} due rows", bold=True)
+    rates = {variant: results.rate(workload, variant) for variant in results.variants(workload)}
     end = scale_top(max(rates.values()))
     room = WIDTH - LABELS - MARGIN - 120
-    for place, (entry, rate) in enumerate(rates.items()):
-        y = top + 30 + place * ROW
-        canvas.text((LABELS, y + 14), entry.name, 12, anchor="end")
-        canvas.bar((LABELS + 10, y + 3), room * rate / end, ROW - 8, _colour(entry))
-        ratio = results.ratio(workload, entry, FLOOR)
-        sampled = "≈ " if entry.contestant.sample is not None else ""
-        words = f"{rate:,.0f}" if entry == FLOOR else f"{sampled}{rate:,.0f}  ({_short(ratio)})"
-        canvas.text((LABELS + 18 + max(1.5, room * rate / end), y + 14), words, 12, FAINT)
+    for number, (variant, rate) in enumerate(rates.items()):
+        y = top + 30 + number * ROW
+        drawing.text((LABELS, y + 14), variant.name, 12, anchor="end")
+        drawing.bar((LABELS + 10, y + 3), room * rate / end, ROW - 8, _colour(variant))
+        ratio = results.ratio(workload, variant, FLOOR)
+        sampled = "≈ " if variant.method.sample is not None else ""
+        words = f"{rate:,.0f}" if variant == FLOOR else f"{sampled}{rate:,.0f}  ({_short(ratio)})"
+        drawing.text((LABELS + 18 + max(1.5, room * rate / end), y + 14), words, 12, FAINT)
 
 
 def growth(results: Results) -> str:
     """What a row costs by size of the table; how long claims take over the course of a drain."""
-    canvas = Canvas(WIDTH, 330)
+    drawing = SvgDrawing(WIDTH, 330)
     _heading(
-        canvas,
+        drawing,
         "Growth",
         "one worker; left: cost of a row by number of due rows; right: claims during a drain",
     )
-    _cost_by_size(canvas, results.growth.sizes)
-    _claims(canvas, results.growth.free.typical, results.growth.pinned.typical)
-    return canvas.svg("Cost per row by size, and claim latency over the course of a drain")
+    _cost_by_size(drawing, results.growth.sizes)
+    _claims(drawing, results.growth.free.typical, results.growth.pinned.typical)
+    return drawing.svg("Cost per row by size, and claim latency over the course of a drain")
 
 
-def _cost_by_size(canvas: Canvas, sizes: Sequence[Rounds]) -> None:
+def _cost_by_size(drawing: SvgDrawing, sizes: Sequence[Rounds]) -> None:
     left, bottom, height, width = MARGIN + 40, 280.0, 170.0, 250.0
     costs = [rounds.seconds_per_row * 1e6 for rounds in sizes]
     end = scale_top(max(costs))
-    _axis(canvas, (left, bottom), width, height, end, "µs per row")
+    _axis(drawing, (left, bottom), width, height, end, "µs per row")
     slot = width / len(sizes)
-    for place, (rounds, cost) in enumerate(zip(sizes, costs, strict=True)):
-        x, tall = left + slot * place + slot / 2, height * cost / end
-        canvas.bar((x - 22, bottom - tall), 44, tall, OURS)
-        canvas.text((x, bottom - tall - 6), f"{cost:.0f}", 12, INK, "middle")
-        canvas.text((x, bottom + 18), f"{rounds.workload.due:,}", 12, FAINT, "middle")
+    for number, (rounds, cost) in enumerate(zip(sizes, costs, strict=True)):
+        x, tall = left + slot * number + slot / 2, height * cost / end
+        drawing.bar((x - 22, bottom - tall), 44, tall, OURS)
+        drawing.text((x, bottom - tall - 6), f"{cost:.0f}", 12, INK, "middle")
+        drawing.text((x, bottom + 18), f"{rounds.workload.due:,}", 12, FAINT, "middle")
 
 
-def _claims(canvas: Canvas, free: Run, pinned: Run) -> None:
+def _claims(drawing: SvgDrawing, free: Run, pinned: Run) -> None:
     left, bottom, height, width = 400.0, 280.0, 170.0, WIDTH - 400 - MARGIN - 10
     curves = [
         ("snapshot pinned, longest", OTHERS, _course(pinned.claims, 1.0)),
@@ -84,14 +84,14 @@ def _claims(canvas: Canvas, free: Run, pinned: Run) -> None:
         ("no snapshot pinned, p50", SECOND, _course(free.claims, 0.5)),
     ]
     end = scale_top(max((value for _, _, course in curves for value in course), default=1.0))
-    _axis(canvas, (left, bottom), width, height, end, "claim, ms")
-    for place, (name, colour, course) in enumerate(curves):
+    _axis(drawing, (left, bottom), width, height, end, "claim, ms")
+    for number, (name, colour, course) in enumerate(curves):
         step = width / max(1, len(course) - 1)
-        canvas.curve([(left + step * n, bottom - height * v / end) for n, v in enumerate(course)], colour)
-        canvas.dot((left + width - 160, 66 + place * 17), colour, 4)
-        canvas.text((left + width - 150, 70 + place * 17), name, 12, FAINT)
-    canvas.text((left, bottom + 18), "begin of the drain", 12, FAINT)
-    canvas.text((left + width, bottom + 18), "end", 12, FAINT, "end")
+        drawing.curve([(left + step * n, bottom - height * v / end) for n, v in enumerate(course)], colour)
+        drawing.dot((left + width - 160, 66 + number * 17), colour, 4)
+        drawing.text((left + width - 150, 70 + number * 17), name, 12, FAINT)
+    drawing.text((left, bottom + 18), "begin of the drain", 12, FAINT)
+    drawing.text((left + width, bottom + 18), "end", 12, FAINT, "end")
 
 
 def _course(claims: Sequence[Step], share: float) -> list[float]:
@@ -102,51 +102,51 @@ def _course(claims: Sequence[Step], share: float) -> list[float]:
 
 
 def foreground(results: Results) -> str:
-    """How long visitors wait, idle and beside a drain."""
+    """How long readers and writers wait, idle and beside a drain."""
     phases = results.foreground
-    canvas = Canvas(WIDTH, 70 + len(phases) * 92)
+    drawing = SvgDrawing(WIDTH, 70 + len(phases) * 92)
     _heading(
-        canvas, "Foreground", "readers and writers of pastes beside a drain; waiting time in milliseconds"
+        drawing, "Foreground", "readers and writers of pastes beside a drain; waiting time in milliseconds"
     )
     end = scale_top(max(phase.waiting(0.99) for phase in phases) * MS)
-    for place, phase in enumerate(phases):
-        _phase(canvas, phase, 70 + place * 92, end)
-    return canvas.svg("Waiting time of readers and writers beside a drain")
+    for number, phase in enumerate(phases):
+        _phase(drawing, phase, 70 + number * 92, end)
+    return drawing.svg("Waiting time of readers and writers beside a drain")
 
 
-def _phase(canvas: Canvas, phase: Phase, top: float, end: float) -> None:
-    canvas.text((LABELS, top + 40), phase.name, 13, anchor="end", bold=True)
+def _phase(drawing: SvgDrawing, phase: Phase, top: float, end: float) -> None:
+    drawing.text((LABELS, top + 40), phase.name, 13, anchor="end", bold=True)
     if phase.rows_per_second:
-        canvas.text((LABELS, top + 58), f"{phase.rows_per_second:,.0f} rows/s drained", 12, FAINT, "end")
+        drawing.text((LABELS, top + 58), f"{phase.rows_per_second:,.0f} rows/s drained", 12, FAINT, "end")
     room = WIDTH - LABELS - MARGIN - 110
     shown = (("p50", 0.5, SECOND), ("p90", 0.9, OURS), ("p99", 0.99, OTHERS))
-    for place, (name, share, colour) in enumerate(shown):
+    for number, (name, share, colour) in enumerate(shown):
         seconds = phase.waiting(share)
-        y = top + 10 + place * 24
-        canvas.text((LABELS + 14, y + 14), name, 12, FAINT)
-        canvas.bar((LABELS + 44, y + 3), room * seconds * MS / end, 15, colour)
+        y = top + 10 + number * 24
+        drawing.text((LABELS + 14, y + 14), name, 12, FAINT)
+        drawing.bar((LABELS + 44, y + 3), room * seconds * MS / end, 15, colour)
         words = f"{seconds * MS:.2f} ms"
-        canvas.text((LABELS + 52 + max(1.5, room * seconds * MS / end), y + 14), words, 12, FAINT)
+        drawing.text((LABELS + 52 + max(1.5, room * seconds * MS / end), y + 14), words, 12, FAINT)
 
 
-def _axis(canvas: Canvas, origin: Point, width: float, height: float, end: float, unit: str) -> None:
+def _axis(drawing: SvgDrawing, origin: Point, width: float, height: float, end: float, unit: str) -> None:
     left, bottom = origin
-    canvas.text((left, bottom - height - 14), unit, 12, FAINT)
+    drawing.text((left, bottom - height - 14), unit, 12, FAINT)
     for part in range(5):
         y = bottom - height * part / 4
-        canvas.line((left, y), (left + width, y), INK if part == 0 else GRID)
-        canvas.text((left - 8, y + 4), f"{end * part / 4:g}", 11, FAINT, "end")
+        drawing.line((left, y), (left + width, y), INK if part == 0 else GRID)
+        drawing.text((left - 8, y + 4), f"{end * part / 4:g}", 11, FAINT, "end")
 
 
-def _heading(canvas: Canvas, title: str, explanation: str) -> None:
-    canvas.text((MARGIN, 34), title, 18, bold=True)
-    canvas.text((MARGIN, 54), explanation, 12, FAINT)
+def _heading(drawing: SvgDrawing, title: str, explanation: str) -> None:
+    drawing.text((MARGIN, 34), title, 18, bold=True)
+    drawing.text((MARGIN, 54), explanation, 12, FAINT)
 
 
-def _colour(entry: Entry) -> str:
-    if entry == FLOOR:
+def _colour(variant: Variant) -> str:
+    if variant == FLOOR:
         return LIMIT
-    return OURS if "reaper" in entry.name else OTHERS
+    return OURS if "reaper" in variant.name else OTHERS
 
 
 def _short(ratio: float) -> str:

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from reaper.dev.bench.foreground import PACES, Phase
-from reaper.dev.bench.growth import Growth
+from reaper.dev.bench.cost_growth import Growth
+from reaper.dev.bench.foreground_latency import PACES, Phase
 from reaper.dev.bench.machine import Machine
+from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import median, paired_ratio, percentile
-from reaper.dev.bench.tournament import Entry, Run
 from reaper.dev.bench.workload import Workload
 
 SCHEMA = 2
@@ -40,28 +40,28 @@ class Results:
     foreground: tuple[Phase, ...]
 
     def workloads(self) -> list[Workload]:
-        """Every workload that contestants met on, in the order of the run."""
+        """Every workload that methods were compared on, in the order of the run."""
         return list(dict.fromkeys(run.workload for run in self.runs))
 
-    def of(self, workload: Workload, entry: Entry | None = None) -> list[Run]:
-        """The runs on a workload, of one entry or of all, round after round."""
-        found = [run for run in self.runs if run.workload == workload and entry in (None, run.entry)]
+    def of(self, workload: Workload, variant: Variant | None = None) -> list[Run]:
+        """The runs on a workload, of one variant or of all, round after round."""
+        found = [run for run in self.runs if run.workload == workload and variant in (None, run.variant)]
         return sorted(found, key=lambda run: run.round)
 
-    def entries(self, workload: Workload) -> list[Entry]:
+    def variants(self, workload: Workload) -> list[Variant]:
         """Who met on a workload, the fastest first."""
-        met = dict.fromkeys(run.entry for run in self.of(workload))
-        return sorted(met, key=lambda entry: -self.rate(workload, entry))
+        met = dict.fromkeys(run.variant for run in self.of(workload))
+        return sorted(met, key=lambda variant: -self.rate(workload, variant))
 
-    def rate(self, workload: Workload, entry: Entry) -> float:
+    def rate(self, workload: Workload, variant: Variant) -> float:
         """Rows a second, the median of the rounds."""
-        return median([run.rate for run in self.of(workload, entry)])
+        return median([run.rate for run in self.of(workload, variant)])
 
-    def cpu(self, workload: Workload, entry: Entry) -> float:
+    def cpu(self, workload: Workload, variant: Variant) -> float:
         """Microseconds of CPU for a row, the median of the rounds; what others do hardly moves it."""
-        return median([run.cpu_per_row for run in self.of(workload, entry)] or [math.nan])
+        return median([run.cpu_per_row for run in self.of(workload, variant)] or [math.nan])
 
-    def ratio(self, workload: Workload, ours: Entry, theirs: Entry) -> float:
+    def ratio(self, workload: Workload, ours: Variant, theirs: Variant) -> float:
         """How much faster one was than the other, round by round."""
         return paired_ratio(
             [run.rate for run in self.of(workload, ours)], [run.rate for run in self.of(workload, theirs)]
@@ -73,9 +73,9 @@ class Results:
 
     @property
     def problems(self) -> list[str]:
-        """What the judge found; speed without correctness counts for nothing."""
+        """What the check found; speed without correctness counts for nothing."""
         found = [
-            f"{run.entry.name} on {run.workload.name}: {p}" for run in self._every_run for p in run.problems
+            f"{run.variant.name} on {run.workload.name}: {p}" for run in self._every_run for p in run.problems
         ]
         return found + [
             f"{phase.name}: no row was drained" for phase in self.foreground[1:] if not phase.rows_per_second
@@ -139,10 +139,10 @@ def _run(run: Run, claims: bool = False) -> dict[str, Any]:
     cost, rows = run.cost, max(1, run.rows)
     document = {
         "workload": asdict(run.workload),
-        "contestant": run.entry.name,
-        "workers": run.entry.workers,
-        "promise": run.entry.contestant.promise.value,
-        "sampled": run.entry.contestant.sample is not None,
+        "contestant": run.variant.name,
+        "workers": run.variant.workers,
+        "promise": run.variant.method.promise.value,
+        "sampled": run.variant.method.sample is not None,
         "round": run.round,
         "rows": run.rows,
         "seconds": round(cost.seconds, 4),

@@ -1,12 +1,12 @@
-"""One contestant on one workload, several times: what is typical of it."""
+"""One method on one workload, several times: what is typical of it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from reaper.dev.bench.runner import Run
 from reaper.dev.bench.statistics import median, paired_ratio, percentile, spread
-from reaper.dev.bench.tournament import Run
 from reaper.dev.bench.workload import Workload
 
 

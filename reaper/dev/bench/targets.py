@@ -6,9 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reaper.dev.bench.entries import CALL, DATABASE, EVERYTHING, FLOOR
 from reaper.dev.bench.results import Results
-from reaper.dev.bench.tournament import Entry
+from reaper.dev.bench.runner import Variant
+from reaper.dev.bench.variants import CALL, DATABASE, EVERYTHING, FLOOR
 from reaper.dev.bench.workload import Workload
 
 
@@ -53,12 +53,12 @@ def _against_the_floor(results: Results) -> list[Target]:
     ]
 
 
-def _floor(results: Results, workload: Workload, entry: Entry, goal: float) -> Target:
-    return _compared(results, workload, entry, FLOOR, goal, f"{entry.name} ÷ floor, {workload.name}")
+def _floor(results: Results, workload: Workload, variant: Variant, goal: float) -> Target:
+    return _compared(results, workload, variant, FLOOR, goal, f"{variant.name} ÷ floor, {workload.name}")
 
 
 def _compared(
-    results: Results, workload: Workload, ours: Entry, theirs: Entry, goal: float, figure: str
+    results: Results, workload: Workload, ours: Variant, theirs: Variant, goal: float, figure: str
 ) -> Target:
     by_cpu = results.cpu(workload, theirs) / results.cpu(workload, ours)
     return Target(figure, goal, results.ratio(workload, ours, theirs), by_cpu=by_cpu)
@@ -68,7 +68,7 @@ def _against_hand_written(results: Results) -> list[Target]:
     return [
         _compared(results, main, ours, found[name], goal, f"{ours.name} ÷ {name}, {main.name}")
         for main in results.workloads()[:2]
-        for found in ({entry.name: entry for entry in results.entries(main)},)
+        for found in ({variant.name: variant for variant in results.variants(main)},)
         for name, ours, goal in (
             ("row by row", DATABASE[2], 30),
             ("seeds in plain Python", DATABASE[1], 4),

@@ -1,4 +1,4 @@
-"""What a contestant is given: how many pastes, how they share content, and in which order they expire."""
+"""What a method is given: how many pastes, how they share content, and in which order they expire."""
 
 from __future__ import annotations
 

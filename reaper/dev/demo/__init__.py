@@ -1,1 +1,1 @@
-"""A guided tour on embedded services: pastes, a crash on purpose, and the proof that all is well."""
+"""A demonstration on embedded servers: pastes, a crash on purpose, and the proof that all is well."""

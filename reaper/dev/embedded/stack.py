@@ -4,8 +4,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
+from reaper.dev.embedded.moto import Moto
 from reaper.dev.embedded.postgres import Postgres
-from reaper.dev.embedded.s3 import Moto
 from reaper.dev.embedded.valkey import Valkey
 
 

@@ -1,38 +1,38 @@
-"""One arena for all tests of the benchmark, and results that were made up."""
+"""One servers for all tests of the benchmark, and results that were made up."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
-from reaper.dev.bench import entries
-from reaper.dev.bench.arena import Arena
-from reaper.dev.bench.contestant import Step
-from reaper.dev.bench.foreground import Phase, Visit
-from reaper.dev.bench.growth import Growth
+from reaper.dev.bench import variants
+from reaper.dev.bench.cost_growth import Growth
+from reaper.dev.bench.cost_meter import Cost
+from reaper.dev.bench.foreground_latency import LatencyRound, Phase
 from reaper.dev.bench.machine import Machine
-from reaper.dev.bench.meter import Cost
+from reaper.dev.bench.method import Step
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.rounds import Rounds
-from reaper.dev.bench.tournament import Entry, Run, Tournament
+from reaper.dev.bench.runner import Run, Runner, Variant
+from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.workload import Order, Workload
 
 TINY = Workload("tiny", 600)
 
 
 @pytest.fixture(scope="session")
-def arena() -> Iterator[Arena]:
-    with Arena() as running:
+def servers() -> Iterator[Servers]:
+    with Servers() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def tournament(arena: Arena) -> Tournament:
-    return Tournament(arena, seed=1, announce=lambda _: None)
+def runner(servers: Servers) -> Runner:
+    return Runner(servers, seed=1, announce=lambda _: None)
 
 
 def made_up(
-    workload: Workload, entry: Entry, number: int, rate: float, problems: tuple[str, ...] = ()
+    workload: Workload, variant: Variant, number: int, rate: float, problems: tuple[str, ...] = ()
 ) -> Run:
     cost = Cost(
         seconds=1000 / rate,
@@ -45,20 +45,20 @@ def made_up(
         records={"Btree/INSERT_LEAF": 200, "Heap/DELETE": 1000},
     )
     claims = tuple(Step(n * 0.01, 0.010 + n * 0.0001) for n in range(100))
-    return Run(workload, entry, number, 1000, cost, 0.005, claims, {"claim": 1.0}, problems)
+    return Run(workload, variant, number, 1000, cost, 0.005, claims, {"claim": 1.0}, problems)
 
 
 @pytest.fixture
 def results() -> Results:
     """Two rounds in which reaper is half as fast as the floor, and ten times as fast as row by row."""
-    rows, everything = Entry(entries.RowByRow(100)), entries.EVERYTHING[2]
+    rows, everything = Variant(variants.RowByRow(100)), variants.EVERYTHING[2]
     workloads = [Workload("random order", 2000), Workload("cohort order", 2000, Order.COHORT)]
-    rates = {entries.FLOOR: 40_000, entries.DATABASE[1]: 20_000, entries.DATABASE[2]: 30_000, rows: 2_000}
+    rates = {variants.FLOOR: 40_000, variants.DATABASE[1]: 20_000, variants.DATABASE[2]: 30_000, rows: 2_000}
     outside = Workload("with Valkey and S3", 1000)
     runs = [made_up(w, e, n, r * n) for w in workloads for e, r in rates.items() for n in (1, 2)]
-    runs += [made_up(outside, e, 1, r) for e, r in ((entries.FLOOR, 40_000), (everything, 10_000))]
+    runs += [made_up(outside, e, 1, r) for e, r in ((variants.FLOOR, 40_000), (everything, 10_000))]
     small, large = Workload("100 due rows", 111), Workload("1,000 due rows", 1111)
-    one = entries.DATABASE[1]
+    one = variants.DATABASE[1]
     # Round 2 was twice as fast for all of them.
     grown = tuple(
         Rounds(tuple(made_up(w, one, n, rate * n) for n in (1, 2)))
@@ -66,7 +66,7 @@ def results() -> Results:
     )
     growth = Growth(grown, grown, grown, grown[0], grown[0])
     phases = tuple(
-        Phase(name, tuple(Visit((0.001, 0.002, p99 / n), 1000.0) for n in (1, 2)))
+        Phase(name, tuple(LatencyRound((0.001, 0.002, p99 / n), 1000.0) for n in (1, 2)))
         for name, p99 in (("idle", 0.004), ("a", 0.02), ("b", 0.005))
     )
     machine = Machine(2, "a processor", 8.0, "Linux 6", "3.12")

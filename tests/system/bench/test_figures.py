@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from reaper.dev.bench import entries, page, plan, plots, targets
-from reaper.dev.bench.canvas import scale_top
-from reaper.dev.bench.foreground import Kind, Phase, Visit
-from reaper.dev.bench.growth import Growth
+from reaper.dev.bench import markdown_page, plan, plots, targets, variants
+from reaper.dev.bench.cost_growth import Growth
+from reaper.dev.bench.foreground_latency import Kind, LatencyRound, Phase
 from reaper.dev.bench.output import publish
 from reaper.dev.bench.results import Results, as_json
 from reaper.dev.bench.rounds import Rounds
 from reaper.dev.bench.statistics import paired_ratio, percentile, spread
+from reaper.dev.bench.svg import scale_top
 from reaper.errors import ConfigError
 from tests.system.bench.conftest import made_up
 
@@ -78,8 +78,8 @@ def test_the_json_document_says_everything_once_more(results: Results):
     assert {t["met"] for t in document["targets"]} <= {True, False, None}
 
 
-def test_what_the_judge_found_is_told(results: Results):
-    wrong = made_up(results.workloads()[0], entries.CALL, 1, 1.0, ("3 rows are still due",))
+def test_what_the_check_found_is_told(results: Results):
+    wrong = made_up(results.workloads()[0], variants.CALL, 1, 1.0, ("3 rows are still due",))
     assert replace(results, runs=(*results.runs, wrong)).problems == [
         "call reaper.drain() on random order: 3 rows are still due"
     ]
@@ -97,7 +97,7 @@ def test_a_busy_machine_is_told(results: Results):
 
 
 def test_a_pace_that_was_not_kept_is_told(results: Results):
-    slow = Phase(Kind.STEADY, (Visit((0.001,), 1500.0),))
+    slow = Phase(Kind.STEADY, (LatencyRound((0.001,), 1500.0),))
     assert replace(results, foreground=(*results.foreground[:2], slow)).warnings == [
         "draining at 2,000 rows/s: only 1,500 went, and disturbed less."
     ]
@@ -119,7 +119,7 @@ def test_plots_are_well_formed_and_stay_on_their_sheet(results: Results, draw):
 def test_a_run_leaves_tables_json_plots_and_a_page(results: Results, tmp_path: Path):
     console = Console(record=True, width=160)
     onto = tmp_path / "performance.md"
-    onto.write_text(f"before\n\n{page.BEGIN}\nold\n{page.END}\n\nafter\n")
+    onto.write_text(f"before\n\n{markdown_page.BEGIN}\nold\n{markdown_page.END}\n\nafter\n")
     publish(results, console, tmp_path / "out", onto)
     text = console.export_text()
     assert "reaper, database path, 2 workers" in text
@@ -139,13 +139,13 @@ def test_a_page_without_a_place_for_figures_is_left_alone(tmp_path: Path):
     onto = tmp_path / "page.md"
     onto.write_text("nothing here")
     with pytest.raises(ConfigError, match="no place for figures"):
-        page.insert(onto, "figures")
+        markdown_page.insert(onto, "figures")
     assert onto.read_text() == "nothing here"
 
 
-def test_every_plan_meets_everybody_three_times_at_least():
+def test_every_plan_runs_every_method_three_times_at_least():
     for quickly, biggest in ((True, False), (False, False), (False, True)):
         chosen = plan.choose(quickly, biggest, None, 1)
-        assert all(match.rounds >= 3 for match in chosen.matches)
-        assert all(entries.FLOOR in match.entries for match in chosen.matches)
+        assert all(each.rounds >= 3 for each in chosen.comparisons)
+        assert all(variants.FLOOR in each.variants for each in chosen.comparisons)
         assert chosen.steps > 0

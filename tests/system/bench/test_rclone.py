@@ -5,16 +5,16 @@ from pathlib import Path
 import boto3
 import pytest
 
-from reaper.dev.bench.arena import Arena
+from reaper.dev.bench.servers import Servers
 from reaper.dev.embedded import EmbeddedError
 
 
-def test_a_bucket_is_filled_copied_and_emptied_over_s3(arena: Arena, tmp_path: Path):
+def test_a_bucket_is_filled_copied_and_emptied_over_s3(servers: Servers, tmp_path: Path):
     for key in ("ab/abc/1", "ab/abd/2", "cd/cde/3"):
         file = tmp_path / key
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"paste")
-    s3 = arena.s3
+    s3 = servers.s3
     s3.fill("first-bucket", str(tmp_path))
     s3.copy("first-bucket", "second-bucket")
     client = boto3.client(
@@ -34,6 +34,6 @@ def test_a_bucket_is_filled_copied_and_emptied_over_s3(arena: Arena, tmp_path: P
     client.close()
 
 
-def test_what_it_refuses_is_told_in_its_own_words(arena: Arena):
+def test_what_it_refuses_is_told_in_its_own_words(servers: Servers):
     with pytest.raises(EmbeddedError, match="directory not found"):
-        arena.s3.fill("third-bucket", "/nowhere")
+        servers.s3.fill("third-bucket", "/nowhere")

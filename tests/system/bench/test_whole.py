@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from reaper.dev.bench import entries
-from reaper.dev.bench.plan import Match, Plan
-from reaper.dev.bench.run import measure
+from reaper.dev.bench import variants
+from reaper.dev.bench.benchmark import measure
+from reaper.dev.bench.plan import Comparison, Plan
 from reaper.dev.bench.targets import judge
 from reaper.dev.bench.workload import Workload
 
@@ -15,9 +15,9 @@ from reaper.dev.bench.workload import Workload
 def small_plan() -> Plan:
     return Plan(
         name="tiny",
-        matches=(
-            Match(Workload("random order", 400), (entries.FLOOR, entries.DATABASE[1]), 1),
-            Match(Workload("with Valkey and S3", 400), (entries.EVERYTHING[2],), 1),
+        comparisons=(
+            Comparison(Workload("random order", 400), (variants.FLOOR, variants.DATABASE[1]), 1),
+            Comparison(Workload("with Valkey and S3", 400), (variants.EVERYTHING[2],), 1),
         ),
         growth=(100,),
         rounds=1,

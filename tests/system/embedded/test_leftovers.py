@@ -64,10 +64,10 @@ def test_a_killed_server_leaves_nothing_though_the_parent_lives(program):
     assert running.segment not in Path("/proc/sysvipc/shm").read_text().split()
 
 
-def test_a_killed_keeper_takes_its_service_along_and_the_parent_cleans_up(program):
+def test_a_killed_supervisor_takes_its_service_along_and_the_parent_cleans_up(program):
     running = program("exit")
-    keeper = int(Path(f"/proc/{running.postmaster}/stat").read_text().rpartition(")")[2].split()[1])
-    os.kill(keeper, signal.SIGKILL)
+    supervisor = int(Path(f"/proc/{running.postmaster}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(supervisor, signal.SIGKILL)
     until(lambda: started_at(running.postmaster) != running.services[running.postmaster])
     running.let_go()
     assert running.leftovers() == []

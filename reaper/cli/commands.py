@@ -1,0 +1,84 @@
+"""The commands and what each does, in one line; its module is imported when the command is called.
+
+`reaper --version`, `reaper --help` and a shell that completes a word would otherwise wait for every driver.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+
+class Command(NamedTuple):
+    """Where a command is, below reaper.cli, and the first line of its help."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "demo": Command("demo", "Watch some thousand pastes expire, a worker die, and nothing go wrong."),
+    "migrate": Command(
+        "migrate", "Bring the database to the schema of this release, while the application runs."
+    ),
+    "worker": Command(
+        "worker",
+        "Run the drain and all services on schedule, until told to stop."
+        " Start as many as you like, anywhere.",
+    ),
+    "drain": Command(
+        "drain", "Delete what has expired: rows, objects and cache entries, until nothing is due."
+    ),
+    "watchdog": Command(
+        "drain", "Take back what dead workers hold, and finish the side effects that they left."
+    ),
+    "plan": Command("plan", "Say what a drain would delete, free and cost now; change nothing."),
+    "status": Command(
+        "status",
+        "Say whether the system keeps its promise: verdict, backlog, batches, workers, schedule, queues.",
+    ),
+    "pause": Command("service", "Stop draining for a while: `reaper service pause drain`."),
+    "resume": Command("service", "Resume draining: `reaper service resume drain`."),
+    "service": Command("service", "See and change what runs when."),
+    "policy": Command("policy", "Delete old rows of any table, by policies."),
+    "jobs": Command("jobs", "See the queue, free what dead workers hold."),
+    "dlq": Command("dlq", "Settle deletions that were given up."),
+    "verify": Command("verify", "Compare database, buckets and cache, both ways, while the system works."),
+    "why": Command(
+        "why", "Tell the story of one paste or content, oldest first, and why it is still there, or gone."
+    ),
+    "doctor": Command(
+        "doctor",
+        "Check schema, code, rights, indexes and settings of the database, the bucket and the cache.",
+    ),
+    "bench": Command(
+        "bench",
+        "Measure reaper beside row-by-row deletion, hand-written workers, job queues"
+        " and one giant transaction.",
+    ),
+}
+
+
+class LazyGroup(TyperGroup):
+    """Lists commands without importing them, and imports the one that is called or asked for its help."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name, help=listed.summary) for name, listed in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command itself instead of its entry in the list."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed and import_command(listed.name or ""), rest
+
+
+def import_command(name: str) -> Any:
+    """The command, as its module registers it."""
+    module = import_module(f"reaper.cli.{COMMANDS[name].module}")
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich")
+    module.register(app)
+    return get_group(app).commands[name]

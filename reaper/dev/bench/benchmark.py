@@ -1,0 +1,46 @@
+"""One run from the first server to the last figure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from reaper.dev.bench import cost_growth, foreground_latency, machine
+from reaper.dev.bench.plan import Comparison, Plan
+from reaper.dev.bench.results import Results
+from reaper.dev.bench.runner import Run, Runner
+from reaper.dev.bench.servers import Servers
+
+Announce = Callable[[str], None]
+
+
+def measure(plan: Plan, announce: Announce) -> Results:
+    """Run everything in the plan; `announce` is called once before each step of it."""
+    began, clock = datetime.now(UTC), time.monotonic()
+    with Servers() as servers:
+        runner = Runner(servers, plan.seed, announce)
+        runs = [run for comparison in plan.comparisons for run in _compare(runner, comparison)]
+        grown = cost_growth.measure(runner, plan.growth, plan.pinned, plan.rounds)
+        phases = foreground_latency.measure(
+            servers, plan.foreground, plan.foreground_seconds, plan.rounds, plan.seed, announce
+        )
+        return Results(
+            plan=plan.name,
+            version=version("pg-reaper"),
+            began=began,
+            seconds=time.monotonic() - clock,
+            machine=machine.describe(),
+            settings=servers.settings(),
+            runs=tuple(runs),
+            growth=grown,
+            foreground=phases,
+        )
+
+
+def _compare(runner: Runner, comparison: Comparison) -> list[Run]:
+    try:
+        return runner.compare(comparison.workload, comparison.variants, comparison.rounds)
+    finally:
+        runner.servers.forget(comparison.workload)

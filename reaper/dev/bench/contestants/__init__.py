@@ -1,1 +1,0 @@
-"""Everybody who takes part: the floor, what users write by hand, and reaper."""

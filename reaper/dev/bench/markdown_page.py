@@ -1,0 +1,56 @@
+"""The figures as Markdown, in the page that shows the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reaper.dev.bench import figure_tables
+from reaper.dev.bench.figure_tables import FigureTable
+from reaper.dev.bench.results import Results
+from reaper.dev.bench.targets import Target
+from reaper.errors import ConfigError
+
+BEGIN, END = "<!-- figures: written by reaper bench -->", "<!-- end of figures -->"
+
+
+def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
+    """The machine, the targets, the plots and all tables; `plots` is the directory of the pictures."""
+    first, *rest = results.workloads()
+    when = f"Measured on {results.began:%d %B %Y} with `reaper bench`, plan {results.plan}"
+    return "\n\n".join(
+        [
+            f"{when}: {results.machine.sentence}.",
+            "PostgreSQL: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
+            *(f"**{warning}**" for warning in results.warnings),
+            _table(figure_tables.goals(targets)),
+            f"![Throughput of each method]({plots}/throughput.svg)",
+            _table(figure_tables.comparison(results, first)),
+            *(_table(figure_tables.comparison(results, workload)) for workload in rest),
+            f"![Cost per row by size, and claims over the course of a drain]({plots}/growth.svg)",
+            _table(figure_tables.growth(results)),
+            f"![Waiting time of readers and writers beside a drain]({plots}/foreground.svg)",
+            _table(figure_tables.foreground(results)),
+        ]
+    )
+
+
+def insert(page: Path, figures: str) -> None:
+    """Replace what stands between the two marks of a page."""
+    text = page.read_text()
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ConfigError(f"{page} has no place for figures", f"Put {BEGIN} and {END} where they belong.")
+    page.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}")
+
+
+def _table(table: FigureTable) -> str:
+    lines = [
+        f"**{table.title}**",
+        "",
+        "| " + " | ".join(table.headings) + " |",
+        "|---|" + "---:|" * (len(table.headings) - 1),
+        *("| " + " | ".join(row) + " |" for row in table.rows),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,37 @@
+"""`call reaper.drain()`: the database half of a drain, from one connection of psql."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from reaper import db
+from reaper.db.connection import Connection
+from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.method import Go, Needs, Promise, Work
+
+
+@dataclass(frozen=True)
+class DrainProcedure:
+    """Its released batches wait for a worker, who does the rest."""
+
+    name: str = "call reaper.drain()"
+    promise: Promise = Promise.JOURNALLED
+    needs: Needs = Needs.DATABASE
+    sample: int | None = None
+
+    @contextmanager
+    def ready(self, addresses: Addresses) -> Iterator[Go]:
+        """One connection."""
+        with db.connect(addresses.dsn, "bench:call") as connection:
+            yield lambda: _run(connection)
+
+
+def _run(connection: Connection) -> Work:
+    connection.execute("call reaper.drain()")
+    row = connection.execute(
+        "select coalesce(sum(cardinality(short_codes)), 0)::bigint"
+        "  from reaper.batches where state = 'RELEASED'"
+    ).fetchone()
+    return Work(int(row[0]) if row else 0)
