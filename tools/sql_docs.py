@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
-from reaper.migrate.source import installed_source
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
+from reaper.migrate.release_folders import installed_folders
 
 PAGE = Path(__file__).parent.parent / "docs" / "sql.md"
 
@@ -111,7 +111,7 @@ def render(conn: psycopg.Connection[Any]) -> str:
 
 def _functions(conn: psycopg.Connection[Any]) -> list[Function]:
     """By area and name."""
-    areas = {path.stem: path.parent.name for path in (installed_source().sql / "functions").glob("*/*.sql")}
+    areas = {path.stem: path.parent.name for path in (installed_folders().sql / "functions").glob("*/*.sql")}
     return sorted(Function(areas[row[0]], *row) for row in conn.execute(FUNCTIONS))
 
 
