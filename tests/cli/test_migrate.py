@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli import terminal
 from tests.cli.conftest import Run
 
 ENTRY = "from reaper.cli import main; main()"
@@ -101,21 +99,7 @@ def test_help_teaches_and_version_is_one_line(bare_run: Run) -> None:
     assert bare_run("--version").out.startswith("reaper ")
 
 
-def test_a_person_at_a_terminal_gets_the_plan_as_a_table(empty_db_dsn: str, tmp_path: Path) -> None:
+def test_a_person_at_a_terminal_gets_the_plan_as_a_table(empty_db_dsn: str) -> None:
     """The one test here in a process of its own, in which a warning of any import would be an error."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "REAPER_DATABASE_URL": empty_db_dsn, "TERM": "xterm", "COLUMNS": "200"}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     command = [sys.executable, "-W", "error", "-c", ENTRY, "migrate", "--plan"]
-    run = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=theirs)
-    os.close(theirs)
-    shown = b""
-    # Linux ends a pseudo-terminal whose other side closed with an error instead of an empty read.
-    while True:
-        try:
-            shown += os.read(ours, 65536)
-        except OSError:
-            break
-    os.close(ours)
-    assert run.wait() == 0
-    assert "what it does" in shown.decode()
+    assert "what it does" in terminal.shown(command, variables={"REAPER_DATABASE_URL": empty_db_dsn})

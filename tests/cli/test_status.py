@@ -1,11 +1,8 @@
 """`reaper status`."""
 
-import os
-import pty
-import subprocess
 import sys
-from pathlib import Path
 
+from tests.cli import terminal
 from tests.cli.conftest import Run
 from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker
 
@@ -84,15 +81,9 @@ def test_json_has_every_figure_of_the_view_and_the_rest_beside_it(
 
 
 def test_a_person_sees_colours_and_a_pipe_gets_none(dsn: str, bare_run: Run) -> None:
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "REAPER_DATABASE_URL": dsn, "TERM": "xterm"}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
-    shown = subprocess.Popen([sys.executable, "-m", "reaper", "status"], env=environment, stdout=theirs)
-    os.close(theirs)
-    assert shown.wait() == 0
-    assert b"\x1b[1;32m" in os.read(ours, 65536)
-    os.close(ours)
-    assert "\x1b" not in bare_run("status", REAPER_DATABASE_URL=dsn).out
+    variables = {"REAPER_DATABASE_URL": dsn}
+    assert "\x1b[1;32m" in terminal.shown([sys.executable, "-m", "reaper", "status"], variables=variables)
+    assert "\x1b" not in bare_run("status", **variables).out
 
 
 def test_status_shows_what_lies_on_each_backend_and_whose_circuit_is_open(

@@ -1,15 +1,12 @@
 """Tables fit the terminal of a person, and lose nothing in a pipe."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 
 import pytest
+
+from tests.cli import terminal
 
 PROGRAM = """
 from reaper.cli.tables import Column, show_fields, show_table
@@ -32,22 +29,8 @@ def in_a_pipe() -> list[str]:
 
 def at_a_terminal(width: int) -> list[str]:
     """What a person sees, without the colours."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    variables = {n: v for n, v in os.environ.items() if n not in ("COLUMNS", "LINES")}
-    command = [sys.executable, "-c", PROGRAM]
-    shown = subprocess.Popen(command, env={**variables, "TERM": "xterm"}, stdin=theirs, stdout=theirs)
-    os.close(theirs)
-    text = b""
-    # Linux ends a pseudo-terminal whose other side closed with an error instead of an empty read.
-    while True:
-        try:
-            text += os.read(ours, 65536)
-        except OSError:
-            break
-    os.close(ours)
-    assert shown.wait() == 0
-    return [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", text.decode()).splitlines()]
+    text = terminal.shown([sys.executable, "-c", PROGRAM], width)
+    return [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()]
 
 
 def test_in_a_pipe_every_row_is_one_whole_line_below_its_titles() -> None:
