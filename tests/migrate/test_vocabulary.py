@@ -1,4 +1,4 @@
-"""A function's name says what it does: one word for each act, and nothing that is named as a question writes."""
+"""A function's name says what it does: one word for each act; what is named as a question never writes."""
 
 import pytest
 
