@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import logging
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -10,7 +11,6 @@ from typing import Any, Protocol
 
 import psycopg
 import pytest
-import structlog
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
@@ -18,6 +18,7 @@ from pytest_postgresql.executors import NoopExecutor
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
+from reaper.telemetry.logging import NAME
 from tests.support import botocore_models  # noqa: F401  read once
 from tests.support.cloned_databases import cloned
 
@@ -70,9 +71,12 @@ class Connect(Protocol):
 
 @pytest.fixture(autouse=True)
 def fresh_logging() -> Iterator[None]:
-    """Whoever configured logging bound it to a stream that ends with the test."""
+    """A command that configured logging bound it to a stream that ends with the test."""
     yield
-    structlog.reset_defaults()
+    logger = logging.getLogger(NAME)
+    logger.handlers.clear()
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
 
 
 @pytest.fixture(scope="session")

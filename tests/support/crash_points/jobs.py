@@ -143,6 +143,7 @@ def look(app: App, errand: Errand) -> None:
         q.why(errand.code)
         q.copies_of_subject(errand.code)
         q.diagnoses()
+        q.live_pastes(["no such content"])
         q.login()
         q.sees_other_sessions()
         q.owner_sees_other_sessions()

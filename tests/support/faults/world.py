@@ -6,7 +6,7 @@ from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
 
-from reaper.app import App
+from reaper.app import App, Parts
 from tests.support.folder_store import Folder
 from tests.support.judge import UNDONE, Log, complaints
 from tests.support.races.world import Arena
@@ -32,9 +32,9 @@ class Ground(Arena):
         """The name of its database, whichever server has it."""
         return str(conninfo_to_dict(self.dsn)["dbname"])
 
-    def app(self, **given: object) -> App:
+    def app(self, parts: Parts | None = None, **given: object) -> App:
         """An App in this process."""
-        app = super().app(**given)
+        app = super().app(parts, **given)
         app.standby.patience = self.patience
         return app
 
