@@ -21,7 +21,12 @@ from reaper.migrate import migrate
 from tests.support import botocore_models  # noqa: F401  read once
 from tests.support.cloned_databases import cloned
 
-pytest_plugins = ["tests.support.paste_fixtures", "tests.support.writer_fixtures", "tests.support.ordeals"]
+pytest_plugins = [
+    "tests.support.paste_fixtures",
+    "tests.support.writer_fixtures",
+    "tests.support.world_fixtures",
+    "tests.support.ordeals",
+]
 
 
 numbers = itertools.count(1)

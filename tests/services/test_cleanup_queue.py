@@ -1,15 +1,10 @@
 """What cannot be deleted: tried again, given up with its cause, and delivered when the cause is gone."""
 
-import json
-from collections.abc import Iterator
-
 import pytest
-from moto.s3.models import s3_backends
 
 from reaper.worker.runner import Crew
-from tests.services.conftest import result
-from tests.support.worker_world import Works
-from tests.support.world import ACCOUNT
+from tests.support.s3_double.server import FaultRates, RandomFaults
+from tests.support.worker_world import WorkerWorld
 
 CONTENT = """
 insert into content (content_hash, object_key, ref_count, size_bytes)
@@ -25,24 +20,16 @@ ORPHANS = "select orphan_bytes from reaper.backends where name = 'default'"
 
 
 @pytest.fixture
-def denied(world: Works) -> Iterator[Works]:
+def denied(world: WorkerWorld) -> WorkerWorld:
     """A thousand pastes that are due; what lies under locked/ may not be deleted."""
     world.sql(CONTENT, 1_000)
     world.sql(PASTES, 1_000)
     world.put([row[0] for row in world.sql("select object_key from content")])
-    statement = {
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "s3:DeleteObject",
-        "Resource": f"arn:aws:s3:::{world.bucket}/locked/*",
-    }
-    bucket = s3_backends[ACCOUNT]["aws"].buckets[world.bucket]
-    bucket.policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]}).encode()
-    yield world
-    bucket.policy = None
+    world.s3.random_faults = RandomFaults(FaultRates(denied=lambda key: key.startswith("locked/")))
+    return world
 
 
-def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(denied: Works) -> None:
+def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(denied: WorkerWorld) -> None:
     totals = denied.drain(batch_size=250).telemetry.totals
     assert (totals.objects_deleted, totals.objects_failed) == (900, 100)
     assert len(denied.keys()) == 100
@@ -56,16 +43,18 @@ def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(deni
         crew.run_service("cleanup_queue")
         assert denied.sql(DEAD) == [("AccessDenied", 100, 1_000)]
 
-        s3_backends[ACCOUNT]["aws"].buckets[denied.bucket].policy = None
+        denied.s3.random_faults = None
         assert denied.command("dlq", "retry", "--cause", "AccessDenied", "--yes").returncode == 0
         crew.run_service("cleanup_queue")
-        assert result(denied, "cleanup_queue")[0] == {"deleted": 100, "failed": 0}
+        assert denied.result("cleanup_queue")[0] == {"deleted": 100, "failed": 0}
     assert denied.value("select count(*) from reaper.dlq") == 0
     assert denied.value(ORPHANS) == 0
     denied.judge()
 
 
-def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(world: Works, crew: Crew) -> None:
+def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(
+    world: WorkerWorld, crew: Crew
+) -> None:
     world.cache().set("paste:early", "cached")
     world.sql(
         "insert into reaper.invalidations (short_code, queued_at, next_attempt)"
@@ -74,11 +63,11 @@ def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(world
     crew.run_service("cleanup_queue")
     assert world.cached() == {"early"}
     crew.run_service("invalidations")
-    assert result(world, "invalidations")[0] == {"dropped": 1, "failed": 0}
+    assert world.result("invalidations")[0] == {"dropped": 1, "failed": 0}
     assert world.cached() == set()
 
 
-def test_a_pass_that_is_out_of_time_comes_back(world: Works) -> None:
+def test_a_pass_that_is_out_of_time_comes_back(world: WorkerWorld) -> None:
     world.sql(CONTENT, 10)
     world.sql(PASTES, 10)
     world.sql("call reaper.drain()")
@@ -86,7 +75,7 @@ def test_a_pass_that_is_out_of_time_comes_back(world: Works) -> None:
         world.sql("select reaper.finish_batch(batch_id) from reaper.batches")
         object.__setattr__(crew, "budget", 0.0)
         crew.run_service("cleanup_queue")
-        assert (result(world, "cleanup_queue")[0], world.jobs()) == (
+        assert (world.result("cleanup_queue")[0], world.jobs()) == (
             {"deleted": 0, "failed": 0},
             ["service:cleanup_queue"],
         )

@@ -10,14 +10,14 @@ import pytest
 from reaper.errors import ReaperError
 from reaper.services.base import Tick, Tools
 from reaper.worker.runner import Crew
-from tests.services.conftest import planned, result, service
-from tests.support.worker_world import Works
+from tests.support.sample_services import service
+from tests.support.worker_world import WorkerWorld
 
 Populate = Callable[..., None]
 
 
 def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
-    world: Works, populate: Populate, crew: Crew
+    world: WorkerWorld, populate: Populate, crew: Crew
 ) -> None:
     populate(due=50, live=0, contents=50)
     replace(crew, budget=0).drain_slot(1)
@@ -30,7 +30,7 @@ def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
 
 
 def test_a_paused_drain_claims_nothing_and_does_not_come_back(
-    world: Works, populate: Populate, crew: Crew
+    world: WorkerWorld, populate: Populate, crew: Crew
 ) -> None:
     populate(due=50, live=0, contents=50)
     world.sql("select reaper.pause('drain', '1 hour', 'moving house')")
@@ -42,7 +42,7 @@ def test_a_paused_drain_claims_nothing_and_does_not_come_back(
     world.judge()
 
 
-def test_a_pause_ends_a_drain_before_its_next_batch(world: Works, populate: Populate) -> None:
+def test_a_pause_ends_a_drain_before_its_next_batch(world: WorkerWorld, populate: Populate) -> None:
     populate(due=200, live=0, contents=200)
     with world.app(batch_size=20) as app, app.pulse():
         crew = app.crew(1)
@@ -54,7 +54,7 @@ def test_a_pause_ends_a_drain_before_its_next_batch(world: Works, populate: Popu
     assert world.sql("select * from reaper.in_flight") == []
 
 
-def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: Works) -> None:
+def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: WorkerWorld) -> None:
     def tick(_: Tools) -> Tick:
         raise ReaperError("no bucket today")
 
@@ -67,7 +67,7 @@ def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: Works
 
 
 @pytest.fixture
-def sees_sessions(world: Works) -> Iterator[None]:
+def sees_sessions(world: WorkerWorld) -> Iterator[None]:
     """Whoever owns throttle() may look at other sessions."""
     world.sql("grant pg_read_all_stats to reaper_owner")
     yield
@@ -76,7 +76,7 @@ def sees_sessions(world: Works) -> Iterator[None]:
 
 @pytest.mark.usefixtures("sees_sessions")
 def test_an_old_snapshot_holds_the_drain_back_says_who_holds_it_and_lets_it_go_on(
-    world: Works, populate: Populate, crew: Crew
+    world: WorkerWorld, populate: Populate, crew: Crew
 ) -> None:
     populate(due=50, live=0, contents=50)
     world.sql("update reaper.settings set max_snapshot_age = '1 millisecond'")
@@ -93,7 +93,7 @@ def test_an_old_snapshot_holds_the_drain_back_says_who_holds_it_and_lets_it_go_o
     assert world.value(f"select {reason} is null")
 
 
-def aged_table(world: Works, rows: int) -> None:
+def aged_table(world: WorkerWorld, rows: int) -> None:
     world.sql("create table public.visits (id bigint primary key, at timestamptz not null)")
     world.sql("create index visits_at on public.visits (at)")
     world.sql("grant select, delete, update (at) on public.visits to reaper_owner")
@@ -107,11 +107,11 @@ def aged_table(world: Works, rows: int) -> None:
     world.sql("select reaper.enable_policy('visits')")
 
 
-def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(world: Works, crew: Crew) -> None:
+def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(world: WorkerWorld, crew: Crew) -> None:
     aged_table(world, 20)
     world.sql("delete from visits where id > 20 and id % 20 = 0")
     old = world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'")
-    planned(world, crew)
+    world.planned(crew)
     world.due("policy:visits")
     crew.tick()
     assert world.jobs() == ["policy:visits"]
@@ -122,9 +122,9 @@ def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(world: Works
         came_back.append(bool(world.jobs()))
     assert came_back == [True] * (old // 10) + [False]
     assert world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'") == 0
-    assert result(world, "policy:visits")[:2] == ({"deleted": old % 10}, None)
+    assert world.result("policy:visits")[:2] == ({"deleted": old % 10}, None)
 
 
-def test_a_purge_of_a_policy_that_is_gone_does_nothing(world: Works, crew: Crew) -> None:
+def test_a_purge_of_a_policy_that_is_gone_does_nothing(world: WorkerWorld, crew: Crew) -> None:
     crew.purge("nobody")
     assert world.jobs() == []

@@ -104,10 +104,8 @@ class Refused(Session):
 
 def test_who_cannot_settle_batches_claims_none(world: World, populate: Populate) -> None:
     populate(due=40, live=0, contents=40)
-    with world.app(batch_size=10) as app:
-        app.__dict__["settling"] = Refused(granted=0)
-        with pytest.raises(Unreachable, match="too many connections"):
-            app.drain()
+    with pytest.raises(Unreachable, match="too many connections"):
+        world.drain(batch_size=10, parts={"settling": Refused(granted=0)})
     assert world.value("select reaper.count_due()") == 40
     assert world.value("select count(*) from reaper.batches") == 0
 
@@ -116,9 +114,8 @@ def test_batches_that_could_not_be_settled_are_known_to_nobody_and_adopted(
     world: World, populate: Populate
 ) -> None:
     populate(due=40, live=0, contents=40)
-    with world.app(batch_size=10) as app:
-        # To be opened by adopt and by drain.
-        app.__dict__["settling"] = Refused(granted=2)
+    # To be opened by adopt and by drain.
+    with world.app(batch_size=10, parts={"settling": Refused(granted=2)}) as app:
         with pytest.raises(Unreachable, match="too many connections"):
             app.drain()
         assert world.value("select count(*) from reaper.batches where state = 'RELEASED'") > 0

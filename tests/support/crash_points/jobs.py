@@ -2,32 +2,30 @@
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import structlog
 
 import reaper.cache.redis.cache
 import reaper.cache.redis.claim_lock
 import reaper.cache.redis.paste_cache  # noqa: F401  loaded before the fork
-from reaper import config
 from reaper.app import App
 from reaper.db.advisory_lock import exclusion
-from reaper.dev import fault_points
+from reaper.dev.fault_points import Around
 from reaper.errors import ReaperError
 from reaper.model import Intent
 from reaper.queries import Queries
 from reaper.services import ALL
 from reaper.worker.runner import Crew
-from tests.support.crash_points.stray_statements import Strays
-from tests.support.folder_store import Folder
-from tests.support.process_faults import Doom, Fate
+from tests.support.crash_points.stray_statements import StrayStatements
+from tests.support.process_faults import FaultPlan, ProcessFault
+from tests.support.replaced_parts import instead_of, nested
+from tests.support.wiring import Wiring
 
 DAY = timedelta(days=1)
 BACKENDS = ("default", "cold")
@@ -40,9 +38,8 @@ class Errand:
     """What one process is to do, where, and with which paste, where it is about one."""
 
     job: str
-    variables: dict[str, str]
-    folder: str
-    dooms: tuple[Doom, ...] = ()
+    wiring: Wiring
+    faults: tuple[ProcessFault, ...] = ()
     code: str = ""
     data: bytes = b""
     # Where it tells which points it passed; killed ones tell nothing.
@@ -65,7 +62,9 @@ class Job:
     """Something that a process does; what befalls it in any case leads it past points of its own."""
 
     act: Act
-    dooms: tuple[Doom, ...] = ()
+    faults: tuple[ProcessFault, ...] = ()
+    # What it finds at its queries, in a process of its own each time.
+    around: Callable[[], Around] | None = None
     makes: bool = False
     ends: bool = False
     extends: bool = False
@@ -76,6 +75,10 @@ class Job:
     def is_about_a_paste(self) -> bool:
         """Whether it has a paste to change, however late it comes."""
         return self.makes or self.ends or self.extends
+
+    def has_fault_at(self, point: str, nth: int) -> bool:
+        """Whether something befalls it at this passing of a point in any case."""
+        return any(fault.point == point and fault.strikes(nth) for fault in self.faults)
 
 
 def drain(app: App, _: Errand) -> None:
@@ -114,32 +117,28 @@ def prune_beside_another(app: App, _: Errand) -> None:
         app.crew(slots=1).run_service("prune")
 
 
-def throttled(app: App, _: Errand) -> None:
-    """As a slot whose first batch has to wait for a replica."""
+def throttled_once() -> Around:
+    """The first batch has to wait for a replica."""
     reasons = iter(["a replica is behind"])
-    ask = Queries.throttle
-    with patch.object(Queries, "throttle", lambda queries: next(reasons, None) or ask(queries)), app.pulse():
-        app.crew(slots=1).drain_slot(0)
+    return instead_of({"throttle": lambda call, *arguments: next(reasons, None) or call(*arguments)})
 
 
 def put(app: App, errand: Errand) -> None:
     app.store().put(errand.data, DAY, errand.code)
 
 
-def put_too_late(app: App, errand: Errand) -> None:
-    """A put whose first intent is ended by somebody else before its bytes are there."""
-    begin = Queries.begin_put
+def ended_by_another() -> Around:
+    """The first intent of a put is ended before its bytes are there."""
     ended: list[Intent] = []
 
-    def begun(queries: Queries, *arguments: Any) -> Intent:
-        intent = begin(queries, *arguments)
+    def begun(call: Callable[..., Intent], queries: Queries, *arguments: Any) -> Intent:
+        intent = call(queries, *arguments)
         if not ended:
             ended.append(intent)
             queries.abort_put(intent.intent_id, uploaded=False)
         return intent
 
-    with patch.object(Queries, "begin_put", begun):
-        put(app, errand)
+    return instead_of({"begin_put": begun})
 
 
 def get(app: App, errand: Errand) -> None:
@@ -156,12 +155,12 @@ def extend(app: App, errand: Errand) -> None:
     assert app.store().extend(errand.code, 2 * DAY)
 
 
-def lost(point: str, nth: int = 1) -> tuple[Doom, ...]:
-    return (Doom("lost", point, nth=nth),)
+def lost(point: str, nth: int = 1) -> tuple[ProcessFault, ...]:
+    return (ProcessFault("lost", point, nth=nth),)
 
 
-def busy(point: str, times: int) -> tuple[Doom, ...]:
-    return (Doom("busy", point, times=times),)
+def busy(point: str, times: int) -> tuple[ProcessFault, ...]:
+    return (ProcessFault("busy", point, times=times),)
 
 
 JOBS: dict[str, Job] = {
@@ -171,7 +170,7 @@ JOBS: dict[str, Job] = {
     "drain without cache": Job(drain, lost("cache.forget")),
     "drain without backend": Job(drain, lost("objects.delete")),
     "slot": Job(crewed(lambda crew: crew.drain_slot(0))),
-    "slot that is throttled": Job(throttled),
+    "slot that is throttled": Job(crewed(lambda crew: crew.drain_slot(0)), around=throttled_once),
     "slot that fails": Job(crewed(lambda crew: crew.drain_slot(0)), busy("adopt_batch", 3)),
     **{service.name: Job(serve(service.name)) for service in ALL if service.name != "drain"},
     "prune beside another": Job(prune_beside_another),
@@ -182,7 +181,7 @@ JOBS: dict[str, Job] = {
     "put": Job(put, makes=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),
-    "put that is too late": Job(put_too_late, makes=True, may_be_killed=False),
+    "put that is too late": Job(put, around=ended_by_another, makes=True, may_be_killed=False),
     "get": Job(get),
     "get of cached": Job(get),
     "get without its best copy": Job(get, lost("objects.get")),
@@ -199,28 +198,25 @@ def find(name: str) -> Job:
 
 def main(errand: Errand) -> None:
     """Run the errand; ends with 0, with SAID_NO, by a signal, or with an error that must not be."""
-    os.environ.update(errand.variables)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     job = find(errand.job)
-    fate = Fate((*job.dooms, *errand.dooms))
+    plan = FaultPlan((*job.faults, *errand.faults))
     if errand.report is None:
-        _run(errand, job.act, fate)
+        _run(errand, job, plan)
         return
-    strays = Strays(fate)
+    strays = StrayStatements(plan)
     try:
-        _run(errand, job.act, strays)
+        _run(errand, job, strays)
     finally:
-        told = Passage(dict(fate.passed), sorted(strays.found))
+        told = Passage(dict(plan.passed), sorted(strays.found))
         Path(errand.report).write_text(json.dumps(asdict(told)))
 
 
-def _run(errand: Errand, act: Act, around: fault_points.Around) -> None:
-    app = App(config.load_all("database_url", config.BACKENDS))
-    app.__dict__["buckets"] = {name: Folder(Path(errand.folder) / name) for name in BACKENDS}
-    fault_points.surround(app, around)
+def _run(errand: Errand, job: Job, around: Around) -> None:
+    around = nested(job.around(), around) if job.around else around
     try:
-        with app:
-            act(app, errand)
+        with errand.wiring.app(around=around) as app:
+            job.act(app, errand)
     except ReaperError as error:
         print(f"{errand.job}: {error.message}", file=sys.stderr)
         sys.exit(SAID_NO)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any
 import psycopg
 
 from reaper.migrate.source import Source, installed_source
-
-DEADLINE = 60.0
+from tests.support.waiting import wait_until_true
 
 
 class Workshop:
@@ -80,11 +78,4 @@ def tables(dsn: str, schema: str = "reaper") -> set[str]:
 
 def wait_until(dsn: str, query: str, *parameters: object) -> None:
     """Come back when the query returns true."""
-    deadline = time.monotonic() + DEADLINE
-    with admin(dsn) as connection:
-        while True:
-            row = connection.execute(query, parameters).fetchone()
-            if row and row[0]:
-                return
-            assert time.monotonic() < deadline, f"never became true: {query}"
-            time.sleep(0.005)
+    wait_until_true(dsn, query, *parameters)

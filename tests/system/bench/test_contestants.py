@@ -18,7 +18,7 @@ from reaper.dev.bench.place import Place
 from reaper.dev.bench.team import TeamError, assembled
 from reaper.dev.bench.tournament import Tournament
 from reaper.dev.bench.workload import Workload
-from tests.system.bench.conftest import TINY
+from tests.support.bench_runs import TINY
 
 WHOLE = [
     Floor(),
