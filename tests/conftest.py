@@ -3,8 +3,10 @@
 import gc
 import itertools
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -18,8 +20,18 @@ from pytest_postgresql.executors import NoopExecutor
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
-from tests.support import botocore_models  # noqa: F401  read once
-from tests.support.cloned_databases import cloned
+
+# Helpers assert outside of a test file; what they compared shall be seen, unless others imported them first.
+TESTS = Path(__file__).parent
+HELPERS = {
+    ".".join(file.relative_to(TESTS.parent).with_suffix("").parts)
+    for folder in ("support", "reliability")
+    for file in TESTS.joinpath(folder).rglob("*.py")
+}
+pytest.register_assert_rewrite(*(HELPERS - sys.modules.keys()))
+
+from tests.support import botocore_models  # noqa: E402, F401  read once
+from tests.support.cloned_databases import cloned  # noqa: E402
 
 pytest_plugins = [
     "tests.support.paste_fixtures",

@@ -1,4 +1,4 @@
-"""The world of a random program: a database, backends and a cache in memory, and a model of what must be so.
+"""What a random program works on: a database, backends and a cache in memory, and a model of what must be so.
 
 The clock stands still unless it is moved, and pauses have no chance in them: a program that is run twice does
 the same twice.
@@ -70,7 +70,7 @@ class Paste:
 
 
 @dataclass
-class World:
+class Model:
     """The real thing and the model side by side."""
 
     db: Connection
