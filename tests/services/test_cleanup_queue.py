@@ -1,5 +1,7 @@
 """What cannot be deleted: tried again, given up with its cause, and delivered when the cause is gone."""
 
+from dataclasses import replace
+
 import pytest
 
 from reaper.worker.runner import Crew
@@ -73,8 +75,7 @@ def test_a_pass_that_is_out_of_time_comes_back(world: WorkerWorld) -> None:
     world.sql("call reaper.drain()")
     with world.crew() as crew:
         world.sql("select reaper.finish_batch(batch_id) from reaper.batches")
-        object.__setattr__(crew, "budget", 0.0)
-        crew.run_service("cleanup_queue")
+        replace(crew, budget=0).run_service("cleanup_queue")
         assert (world.result("cleanup_queue")[0], world.jobs()) == (
             {"deleted": 0, "failed": 0},
             ["service:cleanup_queue"],

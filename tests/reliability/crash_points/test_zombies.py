@@ -7,6 +7,7 @@ import pytest
 from tests.support.crash_points.jobs import JOBS, SAID_NO, Errand, Passage
 from tests.support.crash_points.world import CrashWorld
 from tests.support.forked_processes import continued, ended, stopped
+from tests.support.mutants.mutant import Edit
 from tests.support.ordeals import Ordeal
 from tests.support.process_faults import ProcessFault
 
@@ -56,8 +57,7 @@ def test_each_of_many_drains_that_wake_up_too_late_is_refused(world: CrashWorld,
 
 
 def test_a_refusal_that_is_not_counted_is_found_out(world: CrashWorld) -> None:
-    hold = world.value("select pg_get_functiondef('reaper.hold_batch'::regproc)")
-    world.sql(hold.replace("perform nextval('reaper.refusals');", ""))
+    world.sql(Edit("hold_batch", "perform nextval(…);").sql)
     with pytest.raises(AssertionError, match="1 held something, and 0 were refused"):
         haunt(
             world,

@@ -4,7 +4,6 @@ from random import Random
 
 import pytest
 
-from tests.reliability.interleavings.test_mutations import LOCK, NO_LOCK
 from tests.support.interleavings.actors import Connection
 from tests.support.interleavings.explorer import Actor, Exploration, Run, explore, sql
 from tests.support.interleavings.put_scenes import DELETE, EXTEND, PUT, RESOLVE, abort, commit
@@ -123,5 +122,7 @@ def any_goes_wrong(database: ExploredDatabase, chance: Random, crowds: int) -> b
 
 def test_crowds_find_out_when_drops_do_not_lock_content(database: ExploredDatabase) -> None:
     assert not any_goes_wrong(database, Random(SEED), CROWDS)
-    Edit("expiry/lock_contents", LOCK, NO_LOCK).load(database.conn)
+    Edit(function="lock_contents", replace="order by c.content_hash for update) as l", by=") as l").load(
+        database.conn
+    )
     assert any_goes_wrong(database, Random(SEED), CROWDS)

@@ -38,11 +38,9 @@ FOREIGN_KEY_OFF = """
 EXTEND = "update pastes set expires_at = null where short_code = 'a'"
 
 
-def without(
-    database: ExploredDatabase, function: str, safeguard: str, instead: str = "", times: int = 1
-) -> None:
+def without(database: ExploredDatabase, *, function: str, replace: str, by: str = "", times: int = 1) -> None:
     """Load a function of this release into the test's database with one part of it exchanged."""
-    Edit(function, safeguard, instead, times).load(database.conn)
+    Edit(function, replace, by, times).load(database.conn)
     database.count("mutants caught")
 
 
@@ -65,16 +63,11 @@ def problems(result: Exploration) -> str:
     return "\n".join(wrong for found in result.violations.values() for wrong in found)
 
 
-LOCK = "order by c.content_hash for update) as l"
-WEAKER = "order by c.content_hash for no key update) as l"
-NO_LOCK = ") as l"
-
-
 def test_a_weaker_lock_on_content_ends_in_a_deadlock_with_an_insert(database: ExploredDatabase) -> None:
     """The drop no longer waits for the new paste's transaction, and meets it when it deletes the content."""
     writer = Actor(begin(INSERT), ADD, "commit")
     assert not against_drop(database, writer, "new").deadlocks
-    without(database, "expiry/lock_contents", LOCK, WEAKER)
+    without(database, function="lock_contents", replace="for update) as l", by="for no key update) as l")
     assert against_drop(database, writer, "new").deadlocks
 
 
@@ -98,7 +91,7 @@ def test_a_weaker_lock_on_content_decides_before_an_insert_is_seen(
         )
 
     assert not look()
-    without(database, "expiry/lock_contents", LOCK, WEAKER)
+    without(database, function="lock_contents", replace="for update) as l", by="for no key update) as l")
     assert harm in look()
 
 
@@ -109,9 +102,9 @@ def test_a_drop_that_does_not_look_at_the_expiry_again_loses_an_extended_paste(
     assert not problems(against_drop(database, writer, "a"))
     without(
         database,
-        "expiry/release_rows",
-        "where p.ctid = any (v_held.places) and p.expires_at <= p_now\n        returning",
-        "where p.ctid = any (v_held.places)\n        returning",
+        function="release_rows",
+        replace="and p.expires_at <= p_now returning",
+        by="returning",
     )
     assert "a is lost" in problems(against_drop(database, writer, "a"))
 
@@ -130,7 +123,9 @@ def test_a_drop_that_does_not_look_at_the_mark_again_takes_a_row_that_was_given_
         return problems(explore(database.connect, actors, reset=ALONE.reset, at_end=taken))
 
     assert not look()
-    without(database, "expiry/hold_marked", " and p.deletion_status = 'DELETION_IN_PROGRESS'", times=2)
+    without(
+        database, function="hold_marked", replace="and p.deletion_status = 'DELETION_IN_PROGRESS'", times=2
+    )
     assert "a was not marked" in look()
 
 
@@ -149,7 +144,7 @@ def test_believing_the_count_instead_of_the_rows_is_found_out(database: Explored
         )
 
     assert not look()
-    without(database, "expiry/release_contents", "n.expected <= 0 and n.found = 0 as", "n.expected <= 0 as")
+    without(database, function="release_contents", replace="and n.found = 0")
     assert 'foreign key constraint "pastes_content_hash_fkey"' in look()
 
 
@@ -158,7 +153,9 @@ def test_deciding_before_the_locks_leaves_content_that_nobody_needs(database: Ex
     start = StartState(due={"a": "h", "b": "h"}, claimed={"one": 1, "two": 1})
     actors = {"first": dropper("one"), "second": dropper("two")}
     assert not problems(interleave(database, start, actors))
-    without(database, "expiry/lock_contents", LOCK, NO_LOCK)
+    without(
+        database, function="lock_contents", replace="order by c.content_hash for update) as l", by=") as l"
+    )
     assert problems(interleave(database, start, actors))
 
 
@@ -166,7 +163,7 @@ def test_a_token_that_is_not_asked_for_its_state_forgets_objects(database: Explo
     back = Actor(begin("select reaper.give_back(%(batch)s)"), "commit")
     actors = {"back": back, "worker": dropper("batch")}
     assert not problems(interleave(database, ALONE, actors))
-    without(database, "guards/hold_batch", " or v_batch.state <> all (p_states)")
+    without(database, function="hold_batch", replace="or v_batch.state <> all (p_states)")
     assert "1 contents died, 0 of their objects are owed or gone" in problems(
         interleave(database, ALONE, actors)
     )
@@ -184,7 +181,7 @@ def test_a_token_that_is_kept_at_adoption_lets_two_settle_one_batch(database: Ex
         return ["the old holder settled the adopter's batch"] if late else []
 
     assert not problems(interleave(database, start, actors, stolen))
-    without(database, "watchdog/adopt_batch", "set batch_id = gen_random_uuid(), worker", "set worker")
+    without(database, function="adopt_batch", replace="batch_id = gen_random_uuid(),")
     assert "the old holder settled" in problems(interleave(database, start, actors, stolen))
 
 
@@ -193,7 +190,9 @@ def test_a_blind_guard_of_retired_names_is_found_out(database: ExploredDatabase)
     writer = Actor(begin("insert into content (content_hash, ref_count) values ('h', 0)"), "commit")
     actors = {"writer": writer, "worker": dropper("batch")}
     assert not problems(interleave(database, start, actors))
-    without(database, "guards/refuse_retired_key", "if exists (select", "if false and exists (select")
+    without(
+        database, function="refuse_retired_key", replace="if exists (select", by="if false and exists (select"
+    )
     assert "no live object is to be deleted: h" in problems(interleave(database, start, actors))
 
 
@@ -203,22 +202,22 @@ def test_a_drop_from_an_old_snapshot_is_found_out(database: ExploredDatabase, is
     worker = Actor(begin("select 1"), drop("batch"), "commit", isolation=isolation)
     writer = Actor(begin(INSERT), ADD, "commit")
     actors = {"writer": writer, "worker": worker}
-    without(database, "guards/require_read_committed", "<> 'read committed' then", "= 'none' then")
+    without(
+        database, function="require_read_committed", replace="<> 'read committed' then", by="= 'none' then"
+    )
     result = interleave(database, ALONE, actors, survives("new"))
     assert problems(result) or result.errors("40001")
 
 
 def test_a_reservation_without_its_lock_is_found_out(database: ExploredDatabase) -> None:
     assert not problems(room_for_one(database))
-    without(
-        database, "doors/hold_room", "where b.name = p_backend for no key update", "where b.name = p_backend"
-    )
+    without(database, function="hold_room", replace="p_backend for no key update", by="p_backend")
     assert "20 of 19 bytes are taken" in problems(room_for_one(database))
 
 
 def test_a_backend_that_is_held_by_who_found_it_full_ends_in_a_deadlock(database: ExploredDatabase) -> None:
     assert not crossed_waits(database).deadlocks
-    without(database, "doors/hold_room", "raise exception sqlstate 'RP008';", "return false;")
+    without(database, function="hold_room", replace="raise exception sqlstate 'RP008';", by="return false;")
     assert crossed_waits(database).deadlocks
 
 
@@ -232,9 +231,9 @@ def test_an_intent_that_is_settled_without_its_lock_is_found_out(
     assert not problems(interleave(database, start, actors, ended_once))
     without(
         database,
-        "doors/commit_put",
-        "where i.intent_id = p_intent_id for update",
-        "where i.intent_id = p_intent_id",
+        function="commit_put",
+        replace="p_intent_id for update",
+        by="p_intent_id",
     )
     assert "no live object is to be deleted" in problems(interleave(database, start, actors, ended_once))
 
@@ -247,35 +246,35 @@ def test_a_claim_that_waits_for_held_rows_is_found_out(database: ExploredDatabas
     start = StartState(due={"a": "h", "b": "g"})
     actors = {"writer": HELD, "worker": Actor(claim("worker", 2))}
     assert not interleave(database, start, actors).waits("worker1")
-    without(database, "expiry/claim_expired", "for update skip locked) as due", "for update) as due")
+    without(database, function="claim_expired", replace="for update skip locked", by="for update")
     assert interleave(database, start, actors).waits("worker1")
 
 
 def test_a_drop_that_waits_for_held_rows_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
     assert not interleave(database, ALONE, actors).waits("worker1")
-    without(database, "expiry/hold_marked", "for update skip locked", "for update", times=2)
+    without(database, function="hold_marked", replace="for update skip locked", by="for update", times=2)
     assert interleave(database, ALONE, actors).waits("worker1")
 
 
 def test_a_drop_that_forgets_rows_which_somebody_held_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
     assert not problems(interleave(database, ALONE, actors))
-    without(database, "expiry/drop_references", "if v_released.busy_codes <> '{}' then", "if false then")
+    without(database, function="drop_references", replace="v_released.busy_codes <> '{}'", by="false")
     assert "every marked row is in a batch: a" in problems(interleave(database, ALONE, actors))
 
 
 def test_a_watchdog_that_forgets_rows_which_somebody_held_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "watchdog": Actor("select reaper.reset_stuck('0')")}
     assert not problems(interleave(database, ALONE, actors))
-    without(database, "watchdog/give_back", "if v_returned.busy_codes = '{}' then", "if true then")
+    without(database, function="give_back", replace="v_returned.busy_codes = '{}'", by="true")
     assert "every marked row is in a batch: a" in problems(interleave(database, ALONE, actors))
 
 
 def test_a_watchdog_that_waits_for_held_rows_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "watchdog": Actor("select reaper.reset_stuck('0')")}
     assert not interleave(database, ALONE, actors).waits("watchdog1")
-    without(database, "expiry/return_rows", "for update skip locked", "for update")
+    without(database, function="return_rows", replace="for update skip locked", by="for update")
     assert interleave(database, ALONE, actors).waits("watchdog1")
 
 
@@ -293,7 +292,7 @@ def test_contents_that_are_locked_in_another_order_end_in_a_deadlock(database: E
         return explore(database.connect, actors, reset=start.reset, only=order)
 
     assert not look().deadlocks
-    without(database, "expiry/lock_contents", LOCK, "order by c.content_hash desc for update) as l")
+    without(database, function="lock_contents", replace="for update) as l", by="desc for update) as l")
     assert look().deadlocks
 
 
@@ -303,9 +302,9 @@ def test_a_batch_that_two_settle_at_once_without_its_lock_is_found_out(database:
     assert not problems(interleave(database, start, actors))
     without(
         database,
-        "guards/hold_batch",
-        "where b.batch_id = p_batch_id for update",
-        "where b.batch_id = p_batch_id",
+        function="hold_batch",
+        replace="p_batch_id for update",
+        by="p_batch_id",
     )
     assert "releases are written down" in problems(interleave(database, start, actors))
 
@@ -319,8 +318,8 @@ def test_a_guard_that_believes_an_old_snapshot_is_found_out(database: ExploredDa
     assert not problems(interleave(database, start, actors))
     without(
         database,
-        "guards/refuse_retired_key",
-        "if current_setting('transaction_isolation') in",
-        "if false and current_setting('transaction_isolation') in",
+        function="refuse_retired_key",
+        replace="if current_setting('transaction_isolation')",
+        by="if false and current_setting('transaction_isolation')",
     )
     assert "no live object is to be deleted: h" in problems(interleave(database, start, actors))
