@@ -4,8 +4,10 @@ import gc
 import itertools
 import logging
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -19,10 +21,25 @@ from pytest_postgresql.executors import NoopExecutor
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
 from reaper.telemetry.logging import NAME
-from tests.support import botocore_models  # noqa: F401  read once
-from tests.support.cloned_databases import cloned
 
-pytest_plugins = ["tests.support.paste_fixtures", "tests.support.writer_fixtures", "tests.support.ordeals"]
+# Helpers assert outside of a test file; what they compared shall be seen, unless others imported them first.
+TESTS = Path(__file__).parent
+HELPERS = {
+    ".".join(file.relative_to(TESTS.parent).with_suffix("").parts)
+    for folder in ("support", "reliability")
+    for file in TESTS.joinpath(folder).rglob("*.py")
+}
+pytest.register_assert_rewrite(*(HELPERS - sys.modules.keys()))
+
+from tests.support import botocore_models  # noqa: E402, F401  read once
+from tests.support.cloned_databases import cloned  # noqa: E402
+
+pytest_plugins = [
+    "tests.support.paste_fixtures",
+    "tests.support.writer_fixtures",
+    "tests.support.world_fixtures",
+    "tests.support.ordeals",
+]
 
 
 numbers = itertools.count(1)
@@ -71,7 +88,7 @@ class Connect(Protocol):
 
 @pytest.fixture(autouse=True)
 def fresh_logging() -> Iterator[None]:
-    """A command that configured logging bound it to a stream that ends with the test."""
+    """Whoever configured logging bound it to a stream that ends with the test."""
     yield
     logger = logging.getLogger(NAME)
     logger.handlers.clear()

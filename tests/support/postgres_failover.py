@@ -1,8 +1,7 @@
 """A primary with a migrated database, and a standby that misses what it is told to before it takes over."""
 
 import itertools
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -10,7 +9,7 @@ from typing import Self
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
 from tests.support.postgres_node import Node
-from tests.support.world import DEADLINE
+from tests.support.waiting import wait_until
 
 TEMPLATE = "reaper_template"
 STREAMS = "select count(*) from pg_stat_replication where state = 'streaming'"
@@ -87,11 +86,3 @@ class Servers:
     ) -> None:
         self.remove_standby()
         self.primary.__exit__(kind, error, trace)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Return when it holds."""
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen"
-        time.sleep(0.005)
