@@ -127,15 +127,15 @@ def test_a_worker_starts_without_one_backend_and_catches_up_when_it_is_back(pair
     pair.cut("cold")
     worker = pair.worker("--batch-size", "10")
     pair.started("cleanup_queue")
-    pair.due("drain")
+    pair.run("drain")
     pair.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
     assert (pair.keys("default"), len(pair.keys("cold"))) == (set(), 100)
     assert pair.circuit("cold") == "open"
     pair.mend("cold")
     pair.advance_clock("15 minutes")
-    pair.due("breaker_watchdog")
+    pair.run("breaker_watchdog")
     pair.until("(select circuit = 'closed' from reaper.backends where name = 'cold')")
-    pair.due("cleanup_queue")
+    pair.run("cleanup_queue")
     pair.until("not exists (select from reaper.cleanup_queue)")
     assert terminated(worker) == 0
     assert pair.jobs("failed") == []
