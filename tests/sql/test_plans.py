@@ -8,7 +8,7 @@ import pytest
 from psycopg import sql
 
 from tests.support.paste_fixtures import Connection, Worker, codes, record
-from tests.support.query_plans import flat, pages, watched
+from tests.support.query_plans import flat, pages, read_whole, reads, watched
 
 SMALL = 10_000
 START = ("-infinity", "")
