@@ -65,6 +65,12 @@ def hired(world: WorkerWorld, slots: int) -> tuple[ForkServerProcess, int]:
     return process, number
 
 
+def watchdog_left_nothing(world: WorkerWorld) -> bool:
+    """Let it look once more; whether nothing was in flight before."""
+    world.run("watchdog")
+    return world.sql("table reaper.in_flight") == []
+
+
 @pytest.mark.timeout(240)
 def test_workers_share_a_drain_and_go_on_when_each_of_three_is_killed_in_turn(
     world: WorkerWorld, populate: Populate, sized: Callable[[int, int], int]

@@ -46,17 +46,6 @@ def _surround(app: App, around: Around) -> None:
     fault_points.surround(app, around)
 
 
-def before(point: str, act: Callable[[], object]) -> Around:
-    """An around that acts before each call of this name."""
-
-    def surrounding(name: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        if name == point:
-            act()
-        return call(*arguments)
-
-    return surrounding
-
-
 def instead_of(points: Mapping[str, Callable[..., Any]]) -> Around:
     """An around that hands calls of these names, with their arguments, to a function each."""
 
