@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reaper.dev.embedded import Valkey
-from tests.support.s3_double.bucket import ServedBucket, buckets_behind_proxies
+from tests.support.s3_double.bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
-from tests.support.two_backends import TwoBackends
+from tests.support.two_backends import TwoBackends, two_backends
 from tests.support.worker_world import InProcessWorker, WorkerWorld
 
 
@@ -21,11 +21,7 @@ def world(dsn: str, valkey: Valkey, s3_double: ScriptedS3, scratch: Path) -> Ite
 @pytest.fixture
 def pair(dsn: str, valkey: Valkey, s3_double: ScriptedS3, scratch: Path) -> Iterator[TwoBackends]:
     """Two backends."""
-    with (
-        buckets_behind_proxies(s3_double, "default", "cold") as buckets,
-        TwoBackends(dsn, valkey.url, {**buckets}, scratch) as pair,
-    ):
-        pair.register()
+    with two_backends(dsn, valkey.url, s3_double, scratch, "default", "cold") as pair:
         yield pair
 
 

@@ -67,7 +67,7 @@ def test_jobs_of_a_killed_worker_run_on_another_after_the_rescue(once: WorkerWor
     once.queue_sql(TAKEN)
     worker = once.worker()
     once.started("job_rescue")
-    once.due("job_rescue")
+    once.run("job_rescue")
     # This worker does not know the service `once`, but its rescue makes the job free for one that does.
     once.until("exists (select from reaper.job_errors where error like 'its worker died; queued again')")
     assert terminated(worker) == 0
@@ -78,7 +78,7 @@ def test_a_worker_whose_connections_are_cut_goes_on_by_itself(once: WorkerWorld)
     worker = once.serving([ONCE])
     once.started("once")
     once.cut_off("reaper:%")
-    once.due("once")
+    once.run("once")
     once.until("exists (select from marks)")
     assert worker.is_alive()
     assert terminated(worker) == 0

@@ -8,9 +8,8 @@ import pytest
 from reaper.dev.embedded import Valkey
 from reaper.errors import CircuitOpen, ContentLost, Unreachable
 from reaper.store.store import Store
-from tests.support.s3_double.bucket import buckets_behind_proxies
 from tests.support.s3_double.server import ScriptedS3
-from tests.support.two_backends import TwoBackends
+from tests.support.two_backends import TwoBackends, two_backends
 from tests.support.watched_store import WatchedStore
 from tests.support.world import DAY
 
@@ -18,11 +17,7 @@ from tests.support.world import DAY
 @pytest.fixture
 def world(dsn: str, valkey: Valkey, s3_double: ScriptedS3, scratch: Path) -> Iterator[TwoBackends]:
     """Two backends; the second has more room, so it is preferred."""
-    with (
-        buckets_behind_proxies(s3_double, "default", "other") as buckets,
-        TwoBackends(dsn, valkey.url, {**buckets}, scratch) as world,
-    ):
-        world.register()
+    with two_backends(dsn, valkey.url, s3_double, scratch, "default", "other") as world:
         world.sql("select reaper.set_quota('default', 1000000, 'for a test')")
         yield world
 

@@ -214,9 +214,8 @@ def test_an_upload_that_comes_long_after_its_intent_was_ended_leaves_no_bytes(
 def test_an_intent_that_is_taken_away_again_and_again_is_given_up(
     world: World, store: Store, backend: WatchedStore
 ) -> None:
-    backend.before_put = lambda _: (
-        world.sql("select reaper.abort_put(intent_id) from reaper.put_intents") and None
-    )
+    abort = "select reaper.abort_put(intent_id) from reaper.put_intents"
+    backend.before_put = lambda _: world.sql(abort)
     with pytest.raises(IntentGone):
         store.put(b"x", DAY)
     assert pastes(world) == []
@@ -228,7 +227,7 @@ def test_what_somebody_committed_on_the_writers_behalf_is_the_writers(
     world: World, store: Store, backend: WatchedStore
 ) -> None:
     commit = "select c.* from reaper.put_intents i, reaper.commit_put(i.intent_id, true) as c"
-    backend.after_put = lambda _: world.sql(commit) and None
+    backend.after_put = lambda _: world.sql(commit)
     stored = store.put(b"x", DAY)
     assert pastes(world) == [stored.short_code]
     world.judge()

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Self
 
 from reaper.dev.embedded import Postgres
@@ -55,7 +54,7 @@ class Servers:
         """Leave the primary alone; it waits for nobody any more."""
         self.primary.reload("synchronous_standby_names", "")
         if self.standby is not None:
-            self.standby.__exit__(None, None, None)
+            self.standby.__exit__()
             self.standby = None
 
     def catch_up(self) -> None:
@@ -76,13 +75,11 @@ class Servers:
         self.primary.crash()
         self.standby.promote()
         gone, self.primary, self.standby = self.primary, self.standby, None
-        gone.__exit__(None, None, None)
+        gone.__exit__()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove_standby()
-        self.primary.__exit__(kind, error, trace)
+        self.primary.__exit__()

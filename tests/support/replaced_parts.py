@@ -30,17 +30,6 @@ def make_app(
     return App(settings, replaced, stop=stop or threading.Event())
 
 
-def before(point: str, act: Callable[[], object]) -> Intercept:
-    """An intercept that acts before each call of this name."""
-
-    def surrounding(point_: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        if point_ == point:
-            act()
-        return call(*arguments)
-
-    return surrounding
-
-
 def instead_of(points: Mapping[str, Callable[..., Any]]) -> Intercept:
     """An intercept that hands calls of these names, with their arguments, to a function each."""
 

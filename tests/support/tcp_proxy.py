@@ -18,7 +18,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -199,9 +198,7 @@ class Proxy:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.heal()
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)

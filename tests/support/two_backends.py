@@ -1,8 +1,12 @@
-"""A world with two backends, `default` and `cold`, which can be cut off one by one."""
+"""A world with two backends, which can be cut off one by one."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
-from tests.support.s3_double.bucket import ServedBucket
+from tests.support.s3_double.bucket import ServedBucket, buckets_behind_proxies
+from tests.support.s3_double.server import ScriptedS3
 from tests.support.tcp_proxy import Proxy
 from tests.support.worker_world import WorkerWorld
 
@@ -18,14 +22,23 @@ select c.object_key from begun as b cross join lateral reaper.commit_put(b.inten
 ACCOUNTS = "select bytes_used, orphan_bytes, reserved_bytes from reaper.backends where name = %s"
 
 
+@contextmanager
+def two_backends(
+    dsn: str, redis_url: str, server: ScriptedS3, folder: Path, *names: str
+) -> Iterator["TwoBackends"]:
+    """A world with backends of these names, known to the database."""
+    with (
+        buckets_behind_proxies(server, *names) as buckets,
+        TwoBackends(dsn, redis_url, {**buckets}, folder) as world,
+    ):
+        for name in names:
+            world.sql("select reaper.register_backend(%s)", name)
+        yield world
+
+
 @dataclass
 class TwoBackends(WorkerWorld):
     """Two buckets of one server, each behind a proxy of its own."""
-
-    def register(self) -> None:
-        """Make the backends known."""
-        for name in self.backends:
-            self.sql("select reaper.register_backend(%s)", name)
 
     def _proxy(self, backend: str) -> Proxy:
         bucket = self.backends[backend]

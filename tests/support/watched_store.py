@@ -7,7 +7,7 @@ from typing import BinaryIO
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.ports import ObjectStore
 
-Hook = Callable[[str], None]
+Hook = Callable[[str], object]
 
 
 def nothing(_: str) -> None:

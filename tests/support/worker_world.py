@@ -86,7 +86,12 @@ class WorkerWorld(World):
     def started(self, name: str, number: int = 1) -> None:
         """Wait until so many workers take jobs, and the service is planned."""
         self.until("(select count(*) from procrastinate.procrastinate_workers) >= %s", number)
+        self.tick()
         self.until(PLANNED, name)
+
+    def tick(self) -> None:
+        """Let a worker look for what is due now, and not only when five seconds are over."""
+        self.sql("""select reaper.enqueue_job('reaper.tick', 'tick', '{"timestamp": 0}')""")
 
     def planned(self, in_process: InProcessWorker) -> None:
         """All services have a next run, and none is due."""
@@ -96,6 +101,11 @@ class WorkerWorld(World):
     def due(self, name: str) -> None:
         """Make a service due, planned or not."""
         self.sql("update reaper.services set next_run_at = reaper.clock() where name = %s", name)
+
+    def run(self, name: str) -> None:
+        """Make a service due, and let a worker notice."""
+        self.due(name)
+        self.tick()
 
     def result(self, name: str) -> Any:
         """Of a service: last figures, last error, failures in a row, how often it was skipped and run."""

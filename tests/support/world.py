@@ -272,6 +272,7 @@ class World:
 
 def _table(name: str, bucket: Bucket) -> str:
     """The lines of a backend in reaper.toml; who stands for a folder is asked nothing."""
-    served = isinstance(bucket, ServedBucket)
-    where, endpoint = (bucket.name, bucket.endpoint_url) if served else (name, "http://127.0.0.1:1")
+    where, endpoint = name, "http://127.0.0.1:1"
+    if isinstance(bucket, ServedBucket):
+        where, endpoint = bucket.name, bucket.endpoint_url
     return f'[backends.{name}]\nbucket = "{where}"\nendpoint_url = "{endpoint}"\n'
