@@ -57,8 +57,8 @@ def test_a_service_is_free_when_its_run_is_over_however_late_the_server_notices_
 
 
 def test_eight_ticks_at_once_queue_what_is_due_once(world: WorkerWorld) -> None:
-    with ExitStack() as open_crews:
-        workers = [open_crews.enter_context(world.in_process_worker()) for _ in range(8)]
+    with ExitStack() as open_workers:
+        workers = [open_workers.enter_context(world.in_process_worker()) for _ in range(8)]
         world.planned(workers[0])
         world.due("watchdog")
         world.due("drain")
