@@ -40,7 +40,7 @@ def test_nobody_at_work_on_a_late_backlog_is_stalled_with_exit_code_3(
     done = bare_run("status", "--json", REAPER_DATABASE_URL=dsn)
     assert done.code == 3
     assert done.json["verdict"] == "stalled"
-    assert any("no living worker" in reason for reason in done.json["reasons"])
+    assert any("no live worker" in reason for reason in done.json["reasons"])
 
 
 def test_status_names_batches_workers_queues_and_what_to_look_at(
