@@ -29,7 +29,7 @@ def test_a_late_backlog_is_behind_with_the_reason_and_exit_code_1(
     done = bare_run("status", REAPER_DATABASE_URL=dsn)
     assert done.code == 1
     assert done.out.startswith("● behind")
-    assert "a paste that expired 30 hours ago is still waiting" in done.out
+    assert "the oldest unclaimed paste expired 30 hours ago" in done.out
     assert "1 due row, the oldest expired 1 d 6 h ago" in done.out
 
 

@@ -251,8 +251,8 @@ def test_a_cache_entry_is_judged_by_what_becomes_of_its_paste(
         "live": "live",
         "waiting": "waiting",
         "overdue": "overdue",
-        "released": "owed",
-        "queued": "owed",
+        "released": "queued",
+        "queued": "queued",
         "never was": "unknown",
     }
 
