@@ -53,7 +53,10 @@ def test_the_wedge_is_opened_a_job_whose_name_waits_again_is_failed(db):
     waiting = defer(db, "drain:0")
     other = defer(db, "drain:1")
     start(db, other, "3 minutes")
-    assert rescue(db) == {wedged: "failed: another job with the same queueing lock waits", other: "queued again"}
+    assert rescue(db) == {
+        wedged: "failed: another job with the same queueing lock waits",
+        other: "queued again",
+    }
     assert [status(db, job) for job in (wedged, waiting, other)] == ["failed", "todo", "todo"]
 
 

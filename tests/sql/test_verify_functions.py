@@ -52,7 +52,9 @@ def test_a_due_row_is_no_trouble_for_26_hours_and_then_the_system_is_behind(
     assert health(db).verdict == "ok"
     paste("b", expires="-27 hours")
     assert health(db).verdict == "behind"
-    assert health(db).reasons == ["drain is behind: the oldest unclaimed paste expired 27 hours ago, the limit is 26"]
+    assert health(db).reasons == [
+        "drain is behind: the oldest unclaimed paste expired 27 hours ago, the limit is 26"
+    ]
 
 
 def test_a_blocked_row_does_not_make_the_system_late(db: Connection, paste: Pastes) -> None:
