@@ -1,4 +1,4 @@
--- Undoes what it granted and created; a schema reaper_internal with something of others in it stops it.
+-- Revokes and drops what the step created; fails if schema reaper_internal holds an object that reaper did not create.
 -- locks: reaper.provenance ACCESS EXCLUSIVE, for moments
 revoke usage on schema reaper from reaper_worker, reaper_app, reaper_ops, reaper_ro;
 comment on schema reaper is null;

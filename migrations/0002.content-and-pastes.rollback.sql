@@ -1,4 +1,4 @@
--- Drops content and pastes where reaper created them and they are empty; else takes only its rights back.
+-- Drops content and pastes if reaper created them and they are empty; else only revokes the rights of reaper_owner.
 -- locks: pastes and content ACCESS EXCLUSIVE, for moments
 do $$
 declare

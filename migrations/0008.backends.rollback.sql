@@ -1,4 +1,4 @@
--- Drops the tables of backends, where nothing would be lost.
+-- Drops the tables of backends if they hold no copy, no quota and no backend but default.
 -- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare

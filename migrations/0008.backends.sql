@@ -1,5 +1,5 @@
--- Creates the tables of backends: where bytes lie, how many, and which of these places answer. One row per backend, one row per copy of an object, and byte
--- accounts that are only ever added to: one hot account row would make all writers wait for each other.
+-- Creates the tables of backends: one row per backend, one row per copy of an object, one circuit per failing backend, and byte accounts.
+-- An account is the sum of inserted rows: a single updated row per backend would make all writers wait for each other.
 -- locks: none on existing tables
 -- depends: 0007.index-object-keys
 create table if not exists reaper.backend_list (
@@ -47,31 +47,35 @@ create table if not exists reaper.byte_deltas (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create index if not exists byte_deltas_backend on reaper.byte_deltas (backend) include (used_bytes, orphan_bytes, reserved_bytes);
 
-comment on table reaper.backend_list is 'Every place where objects lie: one bucket each. Read it through the view reaper.backends; change it with register_backend(), set_quota() and set_backend_state().';
-comment on column reaper.backend_list.name is 'As in reaper.toml; the one that comes from REAPER_S3_BUCKET is called default.';
-comment on column reaper.backend_list.quota is 'How many bytes may lie there, orphans and reservations included; null = as many as come.';
-comment on column reaper.backend_list.configured_quota is 'What the configuration says; where quota differs, somebody changed it with set_quota().';
-comment on column reaper.backend_list.state is 'active: new objects go there. readonly: what lies there is read and deleted, nothing new comes.';
-comment on column reaper.backend_list.registered_at is 'When it was first seen.';
-comment on table reaper.circuits is 'Which backends answer, as all processes together found out; no row = never any trouble. Kept apart from backend_list, so that a sick backend makes no writer wait.';
-comment on column reaper.circuits.backend is 'The backend.';
-comment on column reaper.circuits.state is 'closed: in use. open: left alone until retry_at. half_open: one probe is on its way.';
-comment on column reaper.circuits.failures is 'Failures in a row; settings.circuit_failures of them open the circuit.';
-comment on column reaper.circuits.trips is 'How often in a row it opened without a success between; the pause doubles with each.';
-comment on column reaper.circuits.last_error is 'The last failure.';
-comment on column reaper.circuits.changed_at is 'When the state changed last.';
-comment on column reaper.circuits.retry_at is 'When the next probe may go; null while closed.';
-comment on column reaper.circuits.probe is 'The token of the probe that is on its way: only with it the probe can be settled.';
-comment on column reaper.circuits.probe_started_at is 'When it went; after two minutes it counts as lost.';
-comment on table reaper.object_locations is 'One row per copy of a content''s object. Content without a row lies on backend default under its object_key (or its hash), and is in no byte account: an application wrote it by itself.';
-comment on column reaper.object_locations.content_hash is 'The content; its row is locked by whoever adds or removes a copy.';
-comment on column reaper.object_locations.backend is 'Where the copy lies.';
-comment on column reaper.object_locations.object_key is 'Its immutable name there.';
-comment on column reaper.object_locations.size_bytes is 'Its bytes, counted in bytes_used.';
-comment on column reaper.object_locations.created_at is 'When the copy became known.';
-comment on table reaper.byte_deltas is 'The byte accounts: their balance is the sum per backend. Rows are only added, and folded into one now and then.';
-comment on column reaper.byte_deltas.delta_id is 'Order.';
-comment on column reaper.byte_deltas.backend is 'The backend.';
-comment on column reaper.byte_deltas.used_bytes is 'Change of the bytes of copies in object_locations.';
-comment on column reaper.byte_deltas.orphan_bytes is 'Change of the bytes whose deletion is owed: released batches, cleanup_queue and cleanup_dlq.';
-comment on column reaper.byte_deltas.reserved_bytes is 'Change of the bytes that put intents have reserved.';
+comment on table reaper.backend_list is
+    'One row per backend (a bucket that stores objects). Read it through the view reaper.backends; change it with register_backend(), set_quota() and set_backend_state().';
+comment on column reaper.backend_list.name is 'Name of the backend as in reaper.toml; the one configured by REAPER_S3_BUCKET is called default.';
+comment on column reaper.backend_list.quota is 'Maximum number of bytes on the backend, orphans and reservations included; null = no limit.';
+comment on column reaper.backend_list.configured_quota is 'Quota in the configuration; it differs from quota after set_quota().';
+comment on column reaper.backend_list.state is 'active: new objects are stored there. readonly: stored objects are read and deleted, no new ones are stored.';
+comment on column reaper.backend_list.registered_at is 'When the backend was registered first.';
+comment on table reaper.circuits is
+    'Circuit breaker of each backend, shared by all processes; no row = no failure so far. Separate from backend_list, so that a failing backend makes no writer wait for its row.';
+comment on column reaper.circuits.backend is 'Name of the backend.';
+comment on column reaper.circuits.state is 'closed: in use. open: no requests until retry_at. half_open: one probe request is running.';
+comment on column reaper.circuits.failures is 'Consecutive failures; settings.circuit_failures of them open the circuit.';
+comment on column reaper.circuits.trips is 'How often the circuit opened since the last success; the pause doubles each time.';
+comment on column reaper.circuits.last_error is 'Text of the last failure.';
+comment on column reaper.circuits.changed_at is 'When state last changed.';
+comment on column reaper.circuits.retry_at is 'Earliest time of the next probe; null while closed.';
+comment on column reaper.circuits.probe is 'Token of the running probe; finish_probe needs it.';
+comment on column reaper.circuits.probe_started_at is 'When the running probe started; after two minutes it counts as lost.';
+comment on table reaper.object_locations is
+    'One row per stored copy of a content. Content without a row is one object on backend default under its object_key (or its hash), stored by the application itself and counted in no byte account.';
+comment on column reaper.object_locations.content_hash is 'Hash of the content; its content row is locked while a copy is added or removed.';
+comment on column reaper.object_locations.backend is 'Backend that stores the copy.';
+comment on column reaper.object_locations.object_key is 'Object key of the copy on that backend; never changes.';
+comment on column reaper.object_locations.size_bytes is 'Size of the copy in bytes, counted in backends.bytes_used.';
+comment on column reaper.object_locations.created_at is 'When the copy was recorded.';
+comment on table reaper.byte_deltas is
+    'The byte accounts: the balance of a backend is the sum of its rows. Rows are only inserted; fold_accounts() replaces many by their sum.';
+comment on column reaper.byte_deltas.delta_id is 'Ascending number of the row.';
+comment on column reaper.byte_deltas.backend is 'Name of the backend.';
+comment on column reaper.byte_deltas.used_bytes is 'Change in bytes of copies in object_locations.';
+comment on column reaper.byte_deltas.orphan_bytes is 'Change in bytes queued for deletion: released batches, cleanup_queue and cleanup_dlq.';
+comment on column reaper.byte_deltas.reserved_bytes is 'Change in bytes reserved by put intents.';

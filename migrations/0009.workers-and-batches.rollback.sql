@@ -1,4 +1,4 @@
--- Drops the tables of workers, batches and blocked rows, where nothing is owed.
+-- Drops the tables of workers, batches and blocked rows if no batch is in flight.
 -- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare

@@ -1,5 +1,5 @@
--- Creates the tables of workers, of batches and of rows that cannot be deleted. A batch is the unit of everything: its uuid is the fencing token, its arrays are the journal of
--- what is still to be done outside PostgreSQL.
+-- Creates the tables of workers, of batches and of rows that cannot be deleted. A batch is the unit of work: its uuid is the fencing
+-- token, its arrays list the objects and cache entries that are still to be deleted outside PostgreSQL.
 -- locks: none on existing tables
 -- depends: 0008.backends
 create table if not exists reaper.workers (
@@ -9,11 +9,11 @@ create table if not exists reaper.workers (
     throttled   text
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 
-comment on table reaper.workers is 'One row per living worker process, kept fresh by reaper.heartbeat().';
-comment on column reaper.workers.worker is 'Unique per process: host:pid:random.';
-comment on column reaper.workers.started_at is 'The first heartbeat.';
-comment on column reaper.workers.beat_at is 'The last heartbeat; older than settings.worker_silence means dead.';
-comment on column reaper.workers.throttled is 'Why the worker waits at this moment; null = it does not.';
+comment on table reaper.workers is 'One row per running worker process, updated by reaper.heartbeat().';
+comment on column reaper.workers.worker is 'Name of the worker, unique per process: host:pid:random.';
+comment on column reaper.workers.started_at is 'When the worker sent its first heartbeat.';
+comment on column reaper.workers.beat_at is 'When the worker sent its last heartbeat; older than settings.worker_silence means dead.';
+comment on column reaper.workers.throttled is 'Why the worker is waiting before its next batch; null = it is not.';
 
 create table if not exists reaper.batches (
     batch_id         uuid        not null primary key,
@@ -47,23 +47,23 @@ alter table reaper.batches
     alter column object_keys set storage external;
 
 comment on table reaper.batches is
-    'Work in flight: CLAIMED (rows are marked) → RELEASED (rows and references are gone, side effects are owed) → row deleted.';
-comment on column reaper.batches.batch_id is 'The fencing token: whoever does not know the current one changes nothing.';
-comment on column reaper.batches.state is 'CLAIMED may be reset by the watchdog; RELEASED is never reset, only adopted.';
-comment on column reaper.batches.worker is 'Who holds it; null = ownerless: reset_stuck takes a CLAIMED one, adopt_batch a RELEASED one.';
-comment on column reaper.batches.short_codes is 'CLAIMED: the rows that are marked. RELEASED: the rows that are gone and whose cache entries are to be dropped.';
+    'Batches in flight: CLAIMED (rows are marked DELETION_IN_PROGRESS) → RELEASED (rows and references are deleted; objects and cache entries are to be deleted) → row removed.';
+comment on column reaper.batches.batch_id is 'Uuid of the batch and its fencing token: calls with an outdated uuid are refused (RP001).';
+comment on column reaper.batches.state is 'CLAIMED batches can be reset by the watchdog; RELEASED batches are never reset, only adopted by another worker.';
+comment on column reaper.batches.worker is 'Worker that holds the batch; null = ownerless: reset_stuck takes a CLAIMED one, adopt_batch a RELEASED one.';
+comment on column reaper.batches.short_codes is 'CLAIMED: codes of the marked pastes. RELEASED: codes of the deleted pastes, whose cache entries are to be deleted.';
 comment on column reaper.batches.places is
-    'Where the claimed rows lie, in the order of short_codes; null when unknown, and once they are gone. A hint: rows are told by their codes.';
-comment on column reaper.batches.object_hashes is 'The content that lost its last reference.';
-comment on column reaper.batches.object_backends is 'Where each object lies.';
-comment on column reaper.batches.object_keys is 'The name of each object; no live content has it any more.';
-comment on column reaper.batches.object_sizes is 'Bytes of each object; null = unknown.';
-comment on column reaper.batches.rows_claimed is 'How many rows the claim marked.';
-comment on column reaper.batches.rows_returned is 'How many of them were given back alive: extended, or held by somebody else.';
-comment on column reaper.batches.rows_blocked is 'How many of them could not be deleted; see reaper.blocked.';
+    'Row addresses (ctid) of the claimed rows, in the order of short_codes; null when unknown and after the release. A hint: rows are identified by their codes.';
+comment on column reaper.batches.object_hashes is 'Hashes of the contents that lost their last reference.';
+comment on column reaper.batches.object_backends is 'Backend of each object to delete.';
+comment on column reaper.batches.object_keys is 'Key of each object to delete; no live content uses it.';
+comment on column reaper.batches.object_sizes is 'Size of each object in bytes; null = unknown.';
+comment on column reaper.batches.rows_claimed is 'Number of rows that the claim marked.';
+comment on column reaper.batches.rows_returned is 'Number of claimed rows that were not deleted: extended, or locked by another transaction.';
+comment on column reaper.batches.rows_blocked is 'Number of claimed rows that PostgreSQL refused to delete; see reaper.blocked.';
 comment on column reaper.batches.claimed_at is 'When the rows were marked.';
-comment on column reaper.batches.held_since is 'When the present holder got it.';
-comment on column reaper.batches.released_at is 'When the references were dropped.';
+comment on column reaper.batches.held_since is 'When the present worker got the batch.';
+comment on column reaper.batches.released_at is 'When rows and references were deleted; null while CLAIMED.';
 
 create table if not exists reaper.blocked (
     short_code    text        not null primary key,
@@ -74,10 +74,10 @@ create table if not exists reaper.blocked (
     next_attempt  timestamptz not null
 );
 
-comment on table reaper.blocked is 'Due pastes whose deletion PostgreSQL refused; the claim skips them until next_attempt.';
-comment on column reaper.blocked.short_code is 'The paste.';
-comment on column reaper.blocked.sqlstate is 'The code of the refusal; 23503 = another table refers to the row.';
-comment on column reaper.blocked.message is 'What PostgreSQL said.';
-comment on column reaper.blocked.attempts is 'How often it was tried.';
-comment on column reaper.blocked.blocked_at is 'The first refusal.';
-comment on column reaper.blocked.next_attempt is 'When the claim may take the row again.';
+comment on table reaper.blocked is 'Due pastes whose deletion PostgreSQL refused; claims skip them until next_attempt.';
+comment on column reaper.blocked.short_code is 'Code of the paste.';
+comment on column reaper.blocked.sqlstate is 'SQLSTATE of the refusal; 23503 = another table refers to the row.';
+comment on column reaper.blocked.message is 'Error message of PostgreSQL.';
+comment on column reaper.blocked.attempts is 'Number of failed attempts.';
+comment on column reaper.blocked.blocked_at is 'When the deletion was first refused.';
+comment on column reaper.blocked.next_attempt is 'When a claim may take the row again.';

@@ -1,4 +1,4 @@
--- Drops the queues, where they are empty.
+-- Drops the queues if they are empty.
 -- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare

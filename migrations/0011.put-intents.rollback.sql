@@ -1,4 +1,4 @@
--- Drops the table of intents, where it is empty.
+-- Drops the table of put intents if it is empty.
 -- locks: reaper.put_intents ACCESS EXCLUSIVE, for moments
 do $$
 declare

@@ -1,5 +1,5 @@
--- Creates the table of what writers are about to store: the intent comes before the upload, so that bytes that were never committed
--- are found and removed.
+-- Creates the table of put intents: a writer records an intent before it uploads, so that bytes that were never committed can be found
+-- and deleted.
 -- locks: none on existing tables
 -- depends: 0010.owed-deletions
 create table if not exists reaper.put_intents (
@@ -22,18 +22,19 @@ create table if not exists reaper.put_intents (
 -- By backend, so that the pile of one that does not answer is never walked.
 create index if not exists put_intents_due on reaper.put_intents (backend, next_attempt);
 
-comment on table reaper.put_intents is 'Puts that were begun and not yet committed or aborted. The pending reaper resolves those older than settings.intent_min_age.';
-comment on column reaper.put_intents.intent_id is 'What begin_put returned.';
-comment on column reaper.put_intents.short_code is 'The paste that is to be.';
-comment on column reaper.put_intents.content_hash is 'Its content.';
-comment on column reaper.put_intents.size_bytes is 'Its bytes.';
-comment on column reaper.put_intents.expires_at is 'When it is to expire; null = never.';
-comment on column reaper.put_intents.backend is 'Where the bytes go.';
-comment on column reaper.put_intents.object_key is 'Under which name; nobody else has it.';
-comment on column reaper.put_intents.upload_required is 'Whether the content was absent when the put began.';
-comment on column reaper.put_intents.reserved is 'Whether its bytes are reserved under the backend''s quota.';
-comment on column reaper.put_intents.begun_at is 'When it began.';
-comment on column reaper.put_intents.attempts is 'How often the pending reaper could not resolve it.';
-comment on column reaper.put_intents.last_error is 'Why not.';
-comment on column reaper.put_intents.next_attempt is 'The pending reaper leaves it alone until then.';
-comment on column reaper.put_intents.lease is 'The fencing token of whoever resolves it now.';
+comment on table reaper.put_intents is
+    'Puts that were begun and neither committed nor aborted. The pending reaper settles those older than settings.intent_min_age.';
+comment on column reaper.put_intents.intent_id is 'Id that begin_put returned.';
+comment on column reaper.put_intents.short_code is 'Code of the paste to create.';
+comment on column reaper.put_intents.content_hash is 'Hash of its content.';
+comment on column reaper.put_intents.size_bytes is 'Size of its content in bytes.';
+comment on column reaper.put_intents.expires_at is 'When the paste is to expire; null = never.';
+comment on column reaper.put_intents.backend is 'Backend to upload to.';
+comment on column reaper.put_intents.object_key is 'Object key to upload to; used by this intent only.';
+comment on column reaper.put_intents.upload_required is 'Whether the content did not exist when the put began.';
+comment on column reaper.put_intents.reserved is 'Whether the bytes are reserved under the backend''s quota.';
+comment on column reaper.put_intents.begun_at is 'When the put began.';
+comment on column reaper.put_intents.attempts is 'How often the pending reaper failed to settle the intent.';
+comment on column reaper.put_intents.last_error is 'Error of the last attempt to settle it.';
+comment on column reaper.put_intents.next_attempt is 'Earliest time of the pending reaper''s next attempt.';
+comment on column reaper.put_intents.lease is 'Fencing token of the lease under which the intent is being settled.';

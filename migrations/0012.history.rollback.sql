@@ -1,4 +1,4 @@
--- Drops the history, where it is empty.
+-- Drops the history if it is empty.
 -- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare

@@ -1,5 +1,5 @@
--- Creates the tables of what happened: figures per batch, counts that were found wrong, refusals of zombies; and the places of the
--- two scans that walk a large table in pages, over as many runs as it takes.
+-- Creates the history: figures per batch, wrong reference counts that were found, the counter of refused calls (RP001); and the
+-- positions of the two scans that read a large table in pages over several runs.
 -- locks: none on existing tables
 -- depends: 0011.put-intents
 create table if not exists reaper.runs (
@@ -54,37 +54,37 @@ create table if not exists reaper.unreferenced_scan (
 );
 insert into reaper.unreferenced_scan default values on conflict do nothing;
 
-comment on table reaper.runs is 'One row per finished batch, for figures and for answering "when did it go".';
-comment on column reaper.runs.run_id is 'Order of finishing.';
-comment on column reaper.runs.batch_id is 'The token that the batch had last.';
-comment on column reaper.runs.worker is 'Who finished it.';
+comment on table reaper.runs is 'One row per finished batch: its figures, and what it deleted (for reaper why).';
+comment on column reaper.runs.run_id is 'Ascending number, in order of finishing.';
+comment on column reaper.runs.batch_id is 'Last uuid of the batch.';
+comment on column reaper.runs.worker is 'Worker that finished the batch.';
 comment on column reaper.runs.rows_claimed is 'Rows that the claim marked.';
-comment on column reaper.runs.rows_deleted is 'Rows that are gone: one reference each was released.';
-comment on column reaper.runs.rows_returned is 'Rows that were given back alive.';
+comment on column reaper.runs.rows_deleted is 'Paste rows deleted; one reference was released for each.';
+comment on column reaper.runs.rows_returned is 'Claimed rows that were not deleted: extended, or locked by another transaction.';
 comment on column reaper.runs.rows_blocked is 'Rows that PostgreSQL refused to delete.';
-comment on column reaper.runs.objects_deleted is 'Objects that are confirmed gone.';
-comment on column reaper.runs.objects_failed is 'Objects that went to cleanup_queue or cleanup_dlq.';
-comment on column reaper.runs.bytes_freed is 'Bytes of the objects that are confirmed gone, as far as sizes are known.';
-comment on column reaper.runs.invalidations_failed is 'Cache entries that went to invalidations.';
-comment on column reaper.runs.short_codes is 'The pastes that went with it; null where settings.keep_codes is 0, and after that time.';
-comment on column reaper.runs.content_hashes is 'The contents that went with it; null as short_codes.';
+comment on column reaper.runs.objects_deleted is 'Objects deleted, as confirmed by the backend.';
+comment on column reaper.runs.objects_failed is 'Objects moved to cleanup_queue or cleanup_dlq.';
+comment on column reaper.runs.bytes_freed is 'Bytes of the deleted objects whose size is known.';
+comment on column reaper.runs.invalidations_failed is 'Cache entries moved to invalidations.';
+comment on column reaper.runs.short_codes is 'Codes of the deleted pastes; null if settings.keep_codes is 0, and after that time.';
+comment on column reaper.runs.content_hashes is 'Hashes of the deleted contents; null if settings.keep_codes is 0, and after that time.';
 comment on column reaper.runs.claimed_at is 'When the rows were marked.';
-comment on column reaper.runs.released_at is 'When rows and references went.';
-comment on column reaper.runs.finished_at is 'When the batch was settled.';
-comment on table reaper.drift is 'Every time ref_count and the paste rows disagreed: the rows were believed.';
-comment on column reaper.drift.drift_id is 'Order of noticing.';
-comment on column reaper.drift.content_hash is 'The content.';
-comment on column reaper.drift.expected is 'What ref_count said would remain.';
-comment on column reaper.drift.found is 'What the paste rows said: all of them where expected is 0 or less, else only whether there is one.';
+comment on column reaper.runs.released_at is 'When rows and references were deleted.';
+comment on column reaper.runs.finished_at is 'When the batch was finished.';
+comment on table reaper.drift is 'One row each time ref_count differed from the number of paste rows; the paste rows are taken as the truth.';
+comment on column reaper.drift.drift_id is 'Ascending number, in order of discovery.';
+comment on column reaper.drift.content_hash is 'Hash of the content.';
+comment on column reaper.drift.expected is 'References that would remain according to ref_count.';
+comment on column reaper.drift.found is 'References according to the paste rows: all of them where expected is 0 or less, else 1 or 0.';
 comment on column reaper.drift.action is
-    'raised: set to the true count. collected: wrong, and no row is left: the content went. left: too high, in doubt leak. lowered: too high, and repaired by repair_counts.';
-comment on column reaper.drift.noticed_at is 'When.';
-comment on sequence reaper.refusals is 'Counts RP001: a sequence, because a counter in a table would roll back with the refusal.';
-comment on table reaper.stray_scan is 'Where the watchdog is in its scan for marked rows without a batch.';
+    'raised: ref_count set to the number of paste rows. collected: no paste row was left, content deleted. left: ref_count too high, not changed. lowered: ref_count too high, corrected by repair_counts.';
+comment on column reaper.drift.noticed_at is 'When the difference was found.';
+comment on sequence reaper.refusals is 'Counts refused calls (RP001). A sequence, because a counter in a table would be rolled back with the refused call.';
+comment on table reaper.stray_scan is 'Position of the watchdog''s scan for marked rows without a batch.';
 comment on column reaper.stray_scan.only_row is 'Keeps the table at one row.';
-comment on column reaper.stray_scan.after is 'Rows that expired before this were looked at in the present pass.';
-comment on column reaper.stray_scan.after_code is 'Of those that expired just then, the ones up to this code were.';
-comment on column reaper.stray_scan.rest_until is 'No new pass before this: a pass over a large backlog is made once an hour.';
-comment on table reaper.unreferenced_scan is 'Where collect_unreferenced() is in its walk through the contents.';
+comment on column reaper.stray_scan.after is 'Rows that expired before this time were scanned in the present pass.';
+comment on column reaper.stray_scan.after_code is 'Of the rows that expired exactly at that time, those up to this code were scanned.';
+comment on column reaper.stray_scan.rest_until is 'No new pass before this time: a large backlog is scanned once an hour.';
+comment on table reaper.unreferenced_scan is 'Position of collect_unreferenced() in its scan of the contents.';
 comment on column reaper.unreferenced_scan.only_row is 'Keeps the table at one row.';
-comment on column reaper.unreferenced_scan.after is 'Contents up to this hash were looked at in the present pass; empty = a new pass begins.';
+comment on column reaper.unreferenced_scan.after is 'Contents up to this hash were scanned in the present pass; empty = a new pass begins.';

@@ -1,4 +1,4 @@
--- Drops the table of policies, where it is empty.
+-- Drops the table of retention policies if it is empty.
 -- locks: reaper.retention_policies ACCESS EXCLUSIVE, for moments
 do $$
 declare

@@ -1,4 +1,4 @@
--- Creates the table of retention policies: which rows of which tables go when they are old. None is enabled at first.
+-- Creates the table of retention policies: rows of which table are deleted at which age. A new policy is not enabled.
 -- locks: none on existing tables
 -- depends: 0012.history
 create table if not exists reaper.retention_policies (
@@ -24,20 +24,21 @@ create table if not exists reaper.retention_policies (
 ) with (fillfactor = 50);
 
 comment on table reaper.retention_policies is
-    'What reaper.purge_aged() deletes, from tables of any application; kept by add_retention_policy(), enable_policy(), disable_policy() and remove_policy().';
-comment on column reaper.retention_policies.name is 'How jobs and people call it.';
-comment on column reaper.retention_policies.table_oid is 'The table; together with its name, so that one that was renamed or made again is noticed.';
-comment on column reaper.retention_policies.table_schema is 'The schema that the table had at registration.';
-comment on column reaper.retention_policies.table_name is 'The name that the table had at registration.';
-comment on column reaper.retention_policies.column_name is 'The column that says how old a row is; rows where it is null are kept.';
-comment on column reaper.retention_policies.column_type is 'Its type at registration: with or without time zone, or date. The last two are compared in UTC.';
+    'Retention policies: which rows reaper.purge_aged() deletes. Changed by add_retention_policy(), enable_policy(), disable_policy() and remove_policy().';
+comment on column reaper.retention_policies.name is 'Name of the policy.';
+comment on column reaper.retention_policies.table_oid is 'Oid of the table; compared together with its name, to notice a table that was renamed or created again.';
+comment on column reaper.retention_policies.table_schema is 'Schema of the table at registration.';
+comment on column reaper.retention_policies.table_name is 'Name of the table at registration.';
+comment on column reaper.retention_policies.column_name is 'Column with the time from which a row''s age is counted; rows where it is null are kept.';
+comment on column reaper.retention_policies.column_type is
+    'Type of the column at registration: timestamp with or without time zone, or date. The last two are compared in UTC.';
 comment on column reaper.retention_policies.max_age is 'Rows older than this are deleted.';
-comment on column reaper.retention_policies.batch_limit is 'How many rows one purge deletes at most.';
-comment on column reaper.retention_policies.schedule is 'When a purge begins: cron (UTC), @hourly and the like, or an interval. SQL only keeps it.';
-comment on column reaper.retention_policies.allow_cascade is 'Whether foreign keys that delete or change other rows, and triggers, were agreed to.';
-comment on column reaper.retention_policies.enabled is 'False deletes nothing.';
-comment on column reaper.retention_policies.created_by is 'Who registered it (session_user); must keep the right to delete from the table.';
-comment on column reaper.retention_policies.created_at is 'When it was registered.';
-comment on column reaper.retention_policies.last_purge_at is 'When a purge last ended; of several at once, one.';
-comment on column reaper.retention_policies.last_deleted is 'How many rows that purge deleted.';
-comment on column reaper.retention_policies.rows_per_second is 'How fast the last purge was that deleted anything.';
+comment on column reaper.retention_policies.batch_limit is 'Maximum number of rows per purge.';
+comment on column reaper.retention_policies.schedule is 'When a purge starts: cron (UTC), @hourly and the like, or an interval. SQL only stores it.';
+comment on column reaper.retention_policies.allow_cascade is 'Whether foreign keys that delete or change other rows, and triggers, were allowed at registration.';
+comment on column reaper.retention_policies.enabled is 'Whether purges delete rows; false: they delete none.';
+comment on column reaper.retention_policies.created_by is 'Login that registered the policy (session_user); it must keep the right to delete from the table.';
+comment on column reaper.retention_policies.created_at is 'When the policy was registered.';
+comment on column reaper.retention_policies.last_purge_at is 'When the last purge ended; of several at the same time, one is recorded.';
+comment on column reaper.retention_policies.last_deleted is 'Number of rows that the last purge deleted.';
+comment on column reaper.retention_policies.rows_per_second is 'Speed of the last purge that deleted rows.';

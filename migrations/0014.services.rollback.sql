@@ -1,4 +1,4 @@
--- Drops the schedule, where nobody changed it and the audit is empty.
+-- Drops the tables of services if no schedule was changed, no service is paused and the audit is empty.
 -- locks: these tables ACCESS EXCLUSIVE, for moments
 do $$
 declare

@@ -1,5 +1,5 @@
--- Creates the schedule as data: which service runs when, who paused it, how its last run ended; an audit of what people did; errors
--- of jobs.
+-- Creates the tables of services: when each service runs, who paused it, how its last run ended; the audit of what people changed; and
+-- the errors of jobs.
 -- locks: none on existing tables
 -- depends: 0013.retention-policies
 create table if not exists reaper.services (
@@ -42,36 +42,37 @@ create table if not exists reaper.job_errors (
 );
 create index if not exists job_errors_job on reaper.job_errors (job_id);
 
-comment on table reaper.services is 'What runs by itself, and when. Change it with pause(), resume(), reschedule(), run_now(), enable_service(), disable_service().';
-comment on column reaper.services.name is 'The service; policy:NAME for a retention policy.';
-comment on column reaper.services.service_key is 'The second key of its advisory lock.';
-comment on column reaper.services.description is 'What it does.';
-comment on column reaper.services.schedule is 'Cron in UTC, @hourly and the like, or an interval.';
-comment on column reaper.services.default_schedule is 'What the release says; where schedule differs, somebody changed it.';
-comment on column reaper.services.enabled is 'False: it never runs.';
-comment on column reaper.services.paused_until is 'It does not run before this; a pause ends by itself.';
-comment on column reaper.services.pause_reason is 'Why it is paused.';
-comment on column reaper.services.next_run_at is 'When it is due; null = a worker has still to plan it. A run that was missed is made up for once.';
-comment on column reaper.services.last_started_at is 'When the last run began.';
+comment on table reaper.services is
+    'One row per service and when it runs. Change it with pause(), resume(), reschedule(), run_now(), enable_service(), disable_service().';
+comment on column reaper.services.name is 'Name of the service; policy:NAME for a retention policy.';
+comment on column reaper.services.service_key is 'Second key of the service''s advisory lock.';
+comment on column reaper.services.description is 'What the service does.';
+comment on column reaper.services.schedule is 'When the service runs: cron in UTC, @hourly and the like, or an interval.';
+comment on column reaper.services.default_schedule is 'Schedule of the installed release; it differs from schedule after reschedule().';
+comment on column reaper.services.enabled is 'Whether the service runs; false: never.';
+comment on column reaper.services.paused_until is 'End of the pause: the service does not run before this time.';
+comment on column reaper.services.pause_reason is 'Why the service is paused.';
+comment on column reaper.services.next_run_at is 'When the service is due; null = not planned by a worker yet. Several missed runs are caught up with one.';
+comment on column reaper.services.last_started_at is 'When the last run started.';
 comment on column reaper.services.last_finished_at is 'When the last run ended.';
-comment on column reaper.services.last_worker is 'Who ran it.';
-comment on column reaper.services.last_result is 'What the last run did.';
-comment on column reaper.services.last_error is 'Why the last run failed; null when it did not.';
-comment on column reaper.services.consecutive_failures is 'How many runs in a row have failed.';
-comment on column reaper.services.runs is 'Runs that ended.';
-comment on column reaper.services.skipped is 'Runs that were skipped because another worker was at it.';
-comment on table reaper.audit is 'What people did with the schedule and the policies. Never pruned.';
-comment on column reaper.audit.audit_id is 'Order.';
-comment on column reaper.audit.at is 'When.';
-comment on column reaper.audit.who is 'The login that did it.';
-comment on column reaper.audit.action is 'What.';
-comment on column reaper.audit.subject is 'To what.';
-comment on column reaper.audit.reason is 'Why, in their words.';
-comment on column reaper.audit.detail is 'With which values.';
-comment on table reaper.job_errors is 'Why jobs failed; procrastinate keeps no text.';
-comment on column reaper.job_errors.error_id is 'Order.';
-comment on column reaper.job_errors.job_id is 'The job.';
-comment on column reaper.job_errors.task is 'Its task.';
-comment on column reaper.job_errors.attempt is 'Which attempt.';
-comment on column reaper.job_errors.error is 'What was raised.';
-comment on column reaper.job_errors.at is 'When.';
+comment on column reaper.services.last_worker is 'Worker that started the last run.';
+comment on column reaper.services.last_result is 'Figures of the last run.';
+comment on column reaper.services.last_error is 'Error of the last run; null if it succeeded.';
+comment on column reaper.services.consecutive_failures is 'Number of runs that failed since the last success.';
+comment on column reaper.services.runs is 'Number of runs that ended.';
+comment on column reaper.services.skipped is 'Number of runs skipped because another worker held the service lock.';
+comment on table reaper.audit is 'Changes that people made to services, policies, backends, the DLQ and the accounts. Never pruned.';
+comment on column reaper.audit.audit_id is 'Ascending number of the entry.';
+comment on column reaper.audit.at is 'When the change was made.';
+comment on column reaper.audit.who is 'Login that made the change.';
+comment on column reaper.audit.action is 'Function that was called.';
+comment on column reaper.audit.subject is 'Service, policy, backend or object that was changed.';
+comment on column reaper.audit.reason is 'Reason given by the caller.';
+comment on column reaper.audit.detail is 'Old and new values.';
+comment on table reaper.job_errors is 'Error texts of failed jobs; procrastinate itself keeps none.';
+comment on column reaper.job_errors.error_id is 'Ascending number of the entry.';
+comment on column reaper.job_errors.job_id is 'Id of the job in procrastinate.';
+comment on column reaper.job_errors.task is 'Task of the job.';
+comment on column reaper.job_errors.attempt is 'Number of the attempt.';
+comment on column reaper.job_errors.error is 'Error text.';
+comment on column reaper.job_errors.at is 'When the error was recorded.';

@@ -1,4 +1,4 @@
--- Drops the settings, where all have their defaults.
+-- Drops the table of settings if all values are the defaults.
 -- locks: reaper.settings ACCESS EXCLUSIVE, for moments
 create temporary table settings_default (like reaper.settings including defaults) on commit drop;
 insert into settings_default default values;

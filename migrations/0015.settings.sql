@@ -1,4 +1,4 @@
--- Creates the table of what a DBA may tune at run time: one row, one typed and documented column per setting.
+-- Creates the table of settings that a DBA may change at run time: one row, one typed and documented column per setting.
 -- locks: none on existing tables
 -- depends: 0014.services
 create table if not exists reaper.settings (
@@ -36,32 +36,32 @@ grant update (worker_silence, blocked_retry, keep_codes, drain_slots, max_replic
     on reaper.settings to reaper_ops;
 
 comment on table reaper.settings is
-    'One row. Change it with UPDATE; every call reads it anew, so no restart is needed.';
+    'Settings, in one row. Change them with UPDATE; every call reads them, so no restart is needed.';
 comment on column reaper.settings.only_row is
     'Keeps the table at one row.';
 comment on column reaper.settings.worker_silence is
     'A worker whose last heartbeat is older than this counts as dead: reset_stuck takes its batches.';
 comment on column reaper.settings.blocked_retry is
-    'How long a row that could not be deleted is left alone after the first failure; doubles with each further one, up to a day.';
+    'Pause before a row that could not be deleted is tried again; doubles with each failure, up to a day.';
 comment on column reaper.settings.keep_codes is
-    'How long a run remembers which pastes and contents it deleted, for reaper why; 0 = not at all.';
+    'How long reaper.runs keeps the codes and hashes that a batch deleted, for reaper why; 0 = not at all.';
 comment on column reaper.settings.drain_slots is
-    'How many drain jobs run side by side, over all workers.';
+    'Maximum number of drain jobs that run at the same time, over all workers.';
 comment on column reaper.settings.max_replica_lag is
-    'A drain waits while a replica is further behind than this; null = never.';
+    'A drain waits while a replica is further behind than this; null = it does not wait.';
 comment on column reaper.settings.max_snapshot_age is
-    'A drain waits while a snapshot is older than this; null = never.';
+    'A drain waits while a snapshot is older than this; null = it does not wait.';
 comment on column reaper.settings.wait_for_standby is
-    'Objects are deleted only once these standbys have their release on disk: application_names with commas between them, or * for all that are connected, at least one; null = no waiting.';
+    'Objects are deleted only after these standbys have written the release to disk: application_names separated by commas, or * for all connected ones (at least one); null = no waiting.';
 comment on column reaper.settings.circuit_failures is
-    'After so many failures in a row a backend is left alone.';
+    'Number of consecutive failures after which a backend''s circuit opens: no requests until its next probe.';
 comment on column reaper.settings.circuit_pause is
-    'How long at first; doubles with each probe that fails, up to ten minutes.';
+    'First pause of an open circuit; doubles with each failed probe, up to ten minutes.';
 comment on column reaper.settings.intent_min_age is
-    'How old an intent is before the pending reaper looks at it: longer than the longest upload.';
+    'Minimum age of a put intent before the pending reaper settles it; must be longer than the longest upload.';
 comment on column reaper.settings.pending_action is
-    'What becomes of an intent whose object is there and whole: commit (the paste is made) or drop.';
+    'What the pending reaper does with an intent whose object is complete: commit (create the paste) or drop.';
 comment on column reaper.settings.clock_may_move is
-    'For tests only: lets clock_offset move reaper.clock(). Only the owner can write it.';
+    'For tests only: lets clock_offset shift reaper.clock(). Only the owner can write it.';
 comment on column reaper.settings.clock_offset is
-    'For tests only: what reaper.clock() adds to the time of day while clock_may_move is true.';
+    'For tests only: added to the time of reaper.clock() while clock_may_move is true.';

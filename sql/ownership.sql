@@ -1,5 +1,5 @@
--- Everything in our schemas belongs to reaper_owner, whoever migrates: the definer functions run as that role, and the
--- next migration may come from another login.
+-- Makes reaper_owner the owner of everything in our schemas, whichever login migrates: the definer functions run as that role, and the
+-- next migration may be run by another login.
 do $$
 declare
     v_command text;

@@ -1,5 +1,5 @@
--- The five roles. They belong to the cluster, not to one database, so this script must bear to find them and to race
--- with another database's migration.
+-- Creates the five roles. Roles belong to the cluster, not to one database, so they may exist already, or be created by another
+-- database's migration at the same time.
 -- NOLOGIN groups: grant them to the logins of your processes.
 do $$
 declare

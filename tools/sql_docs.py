@@ -36,7 +36,7 @@ The whole backlog, leaving objects and cache entries to the next worker: `call r
 
 | SQLSTATE | meaning | the caller |
 |---|---|---|
-| RP001 | batch no longer held | drops it, goes on |
+| RP001 | batch no longer held | skips it and continues |
 | RP002 | content is gone, bytes are needed | uploads to the intent's key, commits again |
 | RP003 | intent gone | begins again |
 | RP004 | this key's deletion is pending | uses a new key, or tries later |

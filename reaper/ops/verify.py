@@ -100,7 +100,7 @@ class Verifier:
         judged = self.q.check_cached(codes)
         stale = [code for code, judgement in judged.items() if self._is_stale(judgement)]
         self.report.seen["cache entries"] += len(codes)
-        self.report.seen["waiting for the drain"] += sum(j in ("waiting", "owed") for j in judged.values())
+        self.report.seen["waiting for the drain"] += sum(j in ("waiting", "queued") for j in judged.values())
         if not self.names_are_ours:
             self.report.seen["unjudged"] += sum(judgement == "unknown" for judgement in judged.values())
         return stale

@@ -1,5 +1,5 @@
--- Can reaper serve the tables that are there? Read-only; `reaper migrate` runs it before the first change and stops at any 'refuse'.
--- One row per finding: (severity, subject, problem, fix). No table, no finding: reaper creates what is absent.
+-- Checks whether reaper can work with the existing tables. Read-only; `reaper migrate` runs it before the first change and stops at any
+-- 'refuse'. One row per finding: (severity, subject, problem, fix). Missing tables are no finding: reaper creates them.
 with tables as (
     select c.oid, n.name, c.relkind, c.relpersistence, c.relrowsecurity or c.relforcerowsecurity as secured,
            exists (select from pg_catalog.pg_inherits i where c.oid in (i.inhrelid, i.inhparent)) as inherited
@@ -12,7 +12,7 @@ with tables as (
            ('content', 'size_bytes',            array['bigint', 'integer', 'smallint'],      false, true,  'it is the size of the object'),
            ('pastes',  'short_code',            array['text', 'character varying'],          true,  false, 'it identifies a paste'),
            ('pastes',  'content_hash',          array['text', 'character varying'],          true,  false, 'it names the content'),
-           ('pastes',  'expires_at',            array['timestamp with time zone'],           true,  true,  'it says when a paste ends; null = never'),
+           ('pastes',  'expires_at',            array['timestamp with time zone'],           true,  true,  'it says when a paste expires; null = never'),
            ('pastes',  'deletion_status',       array['text', 'character varying'],          false, false, 'it is the mark of the claim'),
            ('pastes',  'deletion_initiated_at', array['timestamp with time zone'],           false, true,  'it is the time of the claim')
 ), columns as (
@@ -31,7 +31,7 @@ with tables as (
 select 'refuse' as severity, 'public.' || t.name as subject,
        case t.relkind when 'p' then 'is partitioned' when 'v' then 'is a view' when 'm' then 'is a materialized view'
                       when 'f' then 'is a foreign table' else 'is not an ordinary table' end as problem,
-       'Use an ordinary table; rows of other partitions cannot be locked and deleted by key as safely.' as fix
+       'Use an ordinary table: reaper locks and deletes rows by their address, which is unique only within one table.' as fix
   from tables t
  where t.relkind <> 'r'
 union all
@@ -39,7 +39,7 @@ select 'refuse', 'public.' || t.name, 'takes part in table inheritance', 'Detach
   from tables t
  where t.relkind = 'r' and t.inherited
 union all
-select 'refuse', 'public.' || t.name, 'is unlogged: a crash empties it, and every object would be an orphan',
+select 'refuse', 'public.' || t.name, 'is unlogged: a crash empties it, and every object would be orphaned',
        format('alter table public.%I set logged', t.name)
   from tables t
  where t.relpersistence = 'u'
@@ -62,14 +62,14 @@ select 'refuse', format('public.%s.%s', c.tab, c.col), format('is %s, not %s', c
   from columns c
  where c.attnum is not null and c.type <> all (c.types)
 union all
-select 'refuse', format('public.%s.%s', c.tab, c.col), format('is sorted by collation %s, and public.content.content_hash by %s: they cannot be compared by index',
+select 'refuse', format('public.%s.%s', c.tab, c.col), format('has collation %s, public.content.content_hash has %s: no index can compare them',
                                                               c.attcollation::regcollation, h.attcollation::regcollation),
        format('alter table public.%I alter column %I type %s collate %s', c.tab, c.col, c.type, h.attcollation::regcollation)
   from columns c
   join columns h on h.tab = 'content' and h.col = 'content_hash'
  where (c.tab, c.col) in (('pastes', 'content_hash'), ('content', 'object_key'))
    and c.attcollation <> h.attcollation and 0 not in (c.attcollation, h.attcollation)
-   -- Beside the default one another collation wins; that costs the index of pastes, but not that of keys.
+   -- The default collation gives way to any other; then the index on pastes is not used, but the one on keys is.
    and (c.tab = 'pastes' or '"default"'::regcollation not in (c.attcollation, h.attcollation))
 union all
 select 'refuse', format('public.%s.%s', c.tab, c.col), 'may be null', format('alter table public.%I alter column %I set not null', c.tab, c.col)
@@ -84,7 +84,7 @@ select 'refuse', format('public.%s.%s', k.tab, k.col), 'is not unique by itself'
                     where i.indrelid = c.oid and i.indisunique and i.indisvalid and i.indimmediate
                       and i.indnkeyatts = 1 and i.indkey[0] = c.attnum and i.indpred is null)
 union all
-select 'refuse', 'public.' || s.name, 'is there without ' || s.other, 'reaper needs both tables, or neither'
+select 'refuse', 'public.' || s.name, 'exists without ' || s.other, 'Create the other table too, or rename this one: reaper needs both tables, or creates both.'
   from (values ('content', 'public.pastes'), ('pastes', 'public.content')) as s (name, other)
  where to_regclass('public.' || s.name) is not null and to_regclass(s.other) is null
 union all
@@ -106,7 +106,7 @@ select 'refuse', 'public.' || t.name, 'belongs to ' || pg_get_userbyid(c.relowne
  where not pg_has_role(current_user, c.relowner, 'USAGE')
 union all
 select 'warn', format('%s, constraint %s', f.conrelid::regclass, f.conname),
-       format('refers to %s without CASCADE or SET NULL: rows that it refers to cannot be deleted, and will wait in reaper.blocked', f.confrelid::regclass),
+       format('refers to %s without CASCADE or SET NULL: rows that it refers to cannot be deleted and stay in reaper.blocked', f.confrelid::regclass),
        format('alter table %1$s drop constraint %2$I, add constraint %2$I %3$s on delete cascade', f.conrelid::regclass, f.conname,
               regexp_replace(f.definition, ' ON DELETE [A-Z ]+| NOT VALID', '', 'g'))
   from links f
@@ -116,7 +116,7 @@ select 'warn', format('%s, constraint %s', f.conrelid::regclass, f.conname),
    and f.connamespace <> coalesce(to_regnamespace('reaper')::oid, 0)
 union all
 select 'warn', format('%s, trigger %s', t.tgrelid::regclass, t.tgname),
-       format('runs with reaper''s rights and search_path when reaper changes rows, and finds nothing of yours by its bare name: %s', t.tgfoid::regprocedure),
+       format('runs with the rights and search_path of reaper when reaper changes rows, so unqualified names in it fail: %s', t.tgfoid::regprocedure),
        format('alter function %s security definer set search_path = public, pg_temp', t.tgfoid::regprocedure)
   from pg_catalog.pg_trigger t
   join pg_catalog.pg_proc f on f.oid = t.tgfoid

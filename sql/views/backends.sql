@@ -1,5 +1,5 @@
--- backends: every place where objects lie, what lies there, and whether it answers. The accounts are added up here, so what one
--- reads is right at any instant, however many rows they have at the moment.
+-- backends: every backend, its bytes and its circuit. The byte accounts are summed here, so the figures are right whether or not
+-- fold_accounts() has run.
 create or replace view reaper.backends as
     with added as (
         select b.name,
@@ -27,17 +27,18 @@ create or replace view reaper.backends as
       join added a on a.name = b.name
       left join reaper.circuits c on c.backend = b.name
      order by b.name;
-comment on view reaper.backends is 'Where objects lie, how many bytes of which kind, and whether the place answers.';
-comment on column reaper.backends.name is 'As in reaper.toml; the one that comes from REAPER_S3_BUCKET is called default.';
-comment on column reaper.backends.quota is 'How many bytes may lie there, orphans and reservations included; null = as many as come. Changed by set_quota().';
-comment on column reaper.backends.bytes_used is 'Bytes of live objects in reaper.object_locations. An application''s own objects, which have no row there, are not counted.';
-comment on column reaper.backends.orphan_bytes is 'Bytes whose deletion is owed: released batches, cleanup queue and dead letters.';
-comment on column reaper.backends.reserved_bytes is 'Bytes that writers have announced and not yet committed.';
-comment on column reaper.backends.free_bytes is 'What the quota leaves; null without one, negative where it was lowered.';
-comment on column reaper.backends.state is 'active: new objects go there. readonly: nothing new comes. Changed by set_backend_state().';
-comment on column reaper.backends.circuit is 'closed: in use. open: left alone until retry_at, because it did not answer. half_open: being probed.';
-comment on column reaper.backends.retry_at is 'When the next probe goes; null while closed.';
-comment on column reaper.backends.last_error is 'Its last failure.';
-comment on column reaper.backends.registered_at is 'When it was first seen.';
+comment on view reaper.backends is 'Backends: bytes used, queued for deletion and reserved, quota, and state of the circuit.';
+comment on column reaper.backends.name is 'Name of the backend as in reaper.toml; the one configured by REAPER_S3_BUCKET is called default.';
+comment on column reaper.backends.quota is 'Maximum number of bytes on the backend, orphans and reservations included; null = no limit. Changed by set_quota().';
+comment on column reaper.backends.bytes_used is
+    'Bytes of live objects in reaper.object_locations. Objects that the application stored itself have no row there and are not counted.';
+comment on column reaper.backends.orphan_bytes is 'Bytes queued for deletion: released batches, cleanup_queue and cleanup_dlq.';
+comment on column reaper.backends.reserved_bytes is 'Bytes of puts that were begun and not yet committed.';
+comment on column reaper.backends.free_bytes is 'Bytes left under the quota; null without a quota, negative if the quota was lowered below what is stored.';
+comment on column reaper.backends.state is 'active: new objects are stored there. readonly: no new objects. Changed by set_backend_state().';
+comment on column reaper.backends.circuit is 'closed: in use. open: no requests until retry_at, because requests failed. half_open: one probe request is running.';
+comment on column reaper.backends.retry_at is 'Earliest time of the next probe; null while closed.';
+comment on column reaper.backends.last_error is 'Text of the last failure.';
+comment on column reaper.backends.registered_at is 'When the backend was registered first.';
 revoke all on reaper.backends from public;
 grant select on reaper.backends to reaper_worker, reaper_ops, reaper_ro;

@@ -1,4 +1,4 @@
--- cleanup_backlog: the cleanup queue at a glance. Reads all of it, so it is for people and not for a dashboard that asks each second.
+-- cleanup_backlog: summary of the cleanup queue. Reads the whole queue: for people, not for a dashboard that polls every second.
 create or replace view reaper.cleanup_backlog as
     with now as (
         select reaper.clock() as at
@@ -18,16 +18,16 @@ create or replace view reaper.cleanup_backlog as
       left join reaper.circuits c on c.backend = q.backend
      group by 1, 2
      order by 1, 2;
-comment on view reaper.cleanup_backlog is 'Objects whose deletion is tried again, by backend and last error; reads the whole queue.';
-comment on column reaper.cleanup_backlog.backend is 'Where the objects lie.';
-comment on column reaper.cleanup_backlog.cause is 'The kind of their last error; null = not tried yet, other = not said.';
-comment on column reaper.cleanup_backlog.objects is 'How many.';
-comment on column reaper.cleanup_backlog.bytes is 'Their bytes, as far as sizes are known; part of the backend''s orphan_bytes.';
-comment on column reaper.cleanup_backlog.due is 'How many are due now; behind a circuit that is not closed they wait until it is.';
-comment on column reaper.cleanup_backlog.most_attempts is 'The most refusals that one of them has had; the tenth makes it a dead letter.';
-comment on column reaper.cleanup_backlog.most_outages is 'How often one of them, at most, found its backend away; costs no attempt.';
-comment on column reaper.cleanup_backlog.oldest is 'Since when the oldest is owed.';
-comment on column reaper.cleanup_backlog.next_attempt is 'When the first of them is tried next, or the lease of who tries it now runs out.';
-comment on column reaper.cleanup_backlog.circuit is 'The backend''s circuit: closed, open or half_open.';
+comment on view reaper.cleanup_backlog is 'Objects queued for deletion, by backend and last error; reads the whole queue.';
+comment on column reaper.cleanup_backlog.backend is 'Backend that stores the objects.';
+comment on column reaper.cleanup_backlog.cause is 'Code of the last error; null = not tried yet, other = the error has no code.';
+comment on column reaper.cleanup_backlog.objects is 'Number of objects.';
+comment on column reaper.cleanup_backlog.bytes is 'Bytes of the objects whose size is known; part of the backend''s orphan_bytes.';
+comment on column reaper.cleanup_backlog.due is 'Number of objects that are due now; if the circuit is not closed, they wait until it is.';
+comment on column reaper.cleanup_backlog.most_attempts is 'Highest number of failed attempts of one object; the tenth moves it to the DLQ.';
+comment on column reaper.cleanup_backlog.most_outages is 'Highest number of outages that one object met; not counted as attempts.';
+comment on column reaper.cleanup_backlog.oldest is 'When the oldest object was queued.';
+comment on column reaper.cleanup_backlog.next_attempt is 'When the first object is tried next, or its present lease expires.';
+comment on column reaper.cleanup_backlog.circuit is 'Circuit of the backend: closed, open or half_open.';
 revoke all on reaper.cleanup_backlog from public;
 grant select on reaper.cleanup_backlog to reaper_worker, reaper_ops, reaper_ro;

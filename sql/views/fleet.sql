@@ -1,4 +1,4 @@
--- fleet: every worker process that has a heartbeat, or had one in the last day.
+-- fleet: every worker process that sent a heartbeat in the last day.
 create or replace view reaper.fleet as
     select w.worker,
            not reaper.is_silent(w.worker, reaper.clock()) as alive,
@@ -8,12 +8,12 @@ create or replace view reaper.fleet as
            w.throttled
       from reaper.workers w
      order by w.started_at, w.worker;
-comment on view reaper.fleet is 'Worker processes and how many batches each holds; those that are silent lose their batches to the watchdog.';
-comment on column reaper.fleet.worker is 'host:pid:random.';
-comment on column reaper.fleet.alive is 'Whether its last heartbeat is younger than settings.worker_silence.';
-comment on column reaper.fleet.started_at is 'The first heartbeat.';
-comment on column reaper.fleet.beat_at is 'The last one.';
-comment on column reaper.fleet.batches is 'How many batches it holds.';
-comment on column reaper.fleet.throttled is 'Why it waits before its next batch; null = it does not.';
+comment on view reaper.fleet is 'Worker processes and how many batches each holds; the watchdog takes the batches of silent workers.';
+comment on column reaper.fleet.worker is 'Name of the worker: host:pid:random.';
+comment on column reaper.fleet.alive is 'Whether the last heartbeat is younger than settings.worker_silence.';
+comment on column reaper.fleet.started_at is 'When the worker sent its first heartbeat.';
+comment on column reaper.fleet.beat_at is 'When the worker sent its last heartbeat.';
+comment on column reaper.fleet.batches is 'Number of batches that the worker holds.';
+comment on column reaper.fleet.throttled is 'Why the worker is waiting before its next batch; null = it is not.';
 revoke all on reaper.fleet from public;
 grant select on reaper.fleet to reaper_worker, reaper_ops, reaper_ro;

@@ -1,5 +1,5 @@
--- health: one row that says how things stand, and whether that is as promised. Cheap: the backlog is counted to 100,000 at
--- most, and the oldest row that somebody ought to have taken is found at the head of the index.
+-- health: one row with the verdict and the figures behind it. Cheap: the backlog is counted up to 100,000, and the oldest row that is
+-- not claimed is found at the start of the index.
 create or replace view reaper.health as
     with now as (
         select reaper.clock() as at
@@ -24,7 +24,7 @@ create or replace view reaper.health as
                count(*) filter (where b.state = 'RELEASED') as released,
                count(*) filter (where s.reason is not null) as stuck,
                min(b.held_since) filter (where s.reason is not null) as stuck_since,
-               -- A holder without any heartbeat may be a person at psql: believed for ten minutes.
+               -- A holder without any heartbeat may be a person at psql: counted as active for ten minutes.
                coalesce(bool_or(s.reason is null
                                 and (b.held_since > n.at - interval '10 minutes'
                                      or exists (select from reaper.workers w where w.worker = b.worker))), false) as worked_on
@@ -54,36 +54,36 @@ create or replace view reaper.health as
            (select case when s.is_called then s.last_value else 0 end from reaper.refusals s) as refusals,
            f.last as last_finished,
            array_remove(array[
-               case when j.behind then format('a paste that expired %s hours ago is still waiting; 26 are allowed',
+               case when j.behind then format('drain is behind: the oldest unclaimed paste expired %s hours ago, the limit is 26',
                                               floor(extract(epoch from n.at - greatest(o.since, n.at - interval '100 years')) / 3600)) end,
-               case when j.idle and j.stuck then format('%s batches make no progress, the oldest for %s minutes',
+               case when j.idle and j.stuck then format('%s batches are stuck, the oldest for %s minutes (see reaper.stuck)',
                                                         h.stuck, floor(extract(epoch from n.at - h.stuck_since) / 60)) end,
                case when j.idle and (j.behind or j.stuck) then
-                   coalesce('no batch was finished for ' || floor(extract(epoch from n.at - f.last) / 60) || ' minutes',
-                            'no batch was ever finished') || ', and no living worker holds one' end], null) as reasons,
+                   coalesce('no batch finished for ' || floor(extract(epoch from n.at - f.last) / 60) || ' minutes',
+                            'no batch ever finished') || ', and no live worker holds one' end], null) as reasons,
            h.stuck_since,
            n.at as judged_at
       from now n, due d, overdue o, held h, finished f, judged j;
 comment on view reaper.health is
-    'One row: how things stand. verdict is behind when a paste that nobody has claimed and that is not blocked expired over 26 hours ago '
-    '(a night and two hours); stalled when somebody would have to act on that, or on a batch that is stuck for over 10 minutes, and nobody does: '
-    'no batch was finished for 10 minutes and no living worker holds one; else ok.';
+    'One row: the verdict and its figures. behind: an unclaimed paste that is not blocked expired over 26 hours ago (a night and two hours). '
+    'stalled: such a paste, or a batch that is stuck for over 10 minutes, and no activity: no batch finished for 10 minutes and no live worker holds one. '
+    'Else ok.';
 comment on column reaper.health.verdict is 'ok, behind or stalled.';
-comment on column reaper.health.due_rows is 'Due rows that are still there, claimed or not; 100000 means at least that many.';
-comment on column reaper.health.oldest_due is 'When the oldest of them expired.';
-comment on column reaper.health.batches_claimed is 'Batches whose rows are marked.';
-comment on column reaper.health.batches_released is 'Batches whose side effects are owed.';
-comment on column reaper.health.batches_stuck is 'See reaper.stuck.';
-comment on column reaper.health.workers_alive is 'Workers with a fresh heartbeat.';
-comment on column reaper.health.rows_blocked is 'See reaper.blocked_rows.';
-comment on column reaper.health.objects_queued is 'Objects whose deletion is retried.';
-comment on column reaper.health.objects_dead is 'See reaper.dlq.';
-comment on column reaper.health.invalidations_queued is 'Cache entries whose deletion is retried.';
-comment on column reaper.health.drift_last_day is 'Wrong ref_counts noticed in the last 24 hours; see reaper.drift.';
-comment on column reaper.health.refusals is 'How often a worker came too late with a batch it no longer held (RP001).';
-comment on column reaper.health.last_finished is 'When the last batch was settled.';
-comment on column reaper.health.reasons is 'Why the verdict is not ok; empty when it is.';
-comment on column reaper.health.stuck_since is 'Since when the oldest of the stuck batches is held.';
-comment on column reaper.health.judged_at is 'The time by which all this was judged.';
+comment on column reaper.health.due_rows is 'Number of due pastes not deleted yet, claimed or not; 100000 means at least that many.';
+comment on column reaper.health.oldest_due is 'When the oldest due paste expired.';
+comment on column reaper.health.batches_claimed is 'Number of batches whose rows are marked DELETION_IN_PROGRESS.';
+comment on column reaper.health.batches_released is 'Number of batches whose objects and cache entries are still to be deleted.';
+comment on column reaper.health.batches_stuck is 'Number of batches in reaper.stuck.';
+comment on column reaper.health.workers_alive is 'Number of workers whose last heartbeat is younger than settings.worker_silence.';
+comment on column reaper.health.rows_blocked is 'Number of rows in reaper.blocked_rows.';
+comment on column reaper.health.objects_queued is 'Number of objects in the cleanup queue.';
+comment on column reaper.health.objects_dead is 'Number of entries in reaper.dlq.';
+comment on column reaper.health.invalidations_queued is 'Number of cache entries queued for deletion.';
+comment on column reaper.health.drift_last_day is 'Number of wrong ref_counts found in the last 24 hours; see reaper.drift.';
+comment on column reaper.health.refusals is 'Number of calls refused because the batch or lease was no longer held (RP001).';
+comment on column reaper.health.last_finished is 'When the last batch finished.';
+comment on column reaper.health.reasons is 'Why the verdict is not ok; empty if it is.';
+comment on column reaper.health.stuck_since is 'Since when the oldest stuck batch has been held.';
+comment on column reaper.health.judged_at is 'Time of this row.';
 revoke all on reaper.health from public;
 grant select on reaper.health to reaper_worker, reaper_ops, reaper_ro;

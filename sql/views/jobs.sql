@@ -1,4 +1,4 @@
--- jobs: what waits and runs in procrastinate's queue, what failed, and why.
+-- jobs: jobs in procrastinate's queue, their state and last error.
 create or replace view reaper.jobs as
     select j.id as job_id,
            j.task_name as task,
@@ -12,15 +12,15 @@ create or replace view reaper.jobs as
       from procrastinate.procrastinate_jobs j
       left join procrastinate.procrastinate_workers w on w.id = j.worker_id
      order by j.id;
-comment on view reaper.jobs is 'The jobs in the queue. A wedged one runs on no living worker: rescue_jobs frees it.';
-comment on column reaper.jobs.job_id is 'Its number in procrastinate.';
-comment on column reaper.jobs.task is 'What it runs.';
-comment on column reaper.jobs.lock is 'Its name: of each name one waits at most.';
+comment on view reaper.jobs is 'Jobs in procrastinate''s queue. A wedged job has status doing but no live worker: rescue_jobs queues it again.';
+comment on column reaper.jobs.job_id is 'Id of the job in procrastinate.';
+comment on column reaper.jobs.task is 'Task that the job runs.';
+comment on column reaper.jobs.lock is 'Queueing lock: at most one job with this lock waits.';
 comment on column reaper.jobs.status is 'todo, doing, succeeded, failed, cancelled or aborted.';
-comment on column reaper.jobs.attempts is 'How often it was tried.';
-comment on column reaper.jobs.worker_alive is 'Whether the worker that has it lives.';
-comment on column reaper.jobs.since is 'When its status last changed.';
-comment on column reaper.jobs.last_error is 'Why it failed last.';
-comment on column reaper.jobs.wedged is 'Whether it runs on a worker that is dead.';
+comment on column reaper.jobs.attempts is 'Number of attempts.';
+comment on column reaper.jobs.worker_alive is 'Whether the worker that runs the job sends heartbeats.';
+comment on column reaper.jobs.since is 'When the status last changed.';
+comment on column reaper.jobs.last_error is 'Error of the last failed attempt.';
+comment on column reaper.jobs.wedged is 'Whether the job has status doing and its worker is dead.';
 revoke all on reaper.jobs from public;
 grant select on reaper.jobs to reaper_worker, reaper_ops, reaper_ro;

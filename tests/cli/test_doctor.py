@@ -27,15 +27,15 @@ def test_a_worker_in_a_good_system_has_nothing_to_complain_of(run: Run, worker_d
         "old snapshots",
         "throttle",
     }
-    assert {"login", "schema", "code", "grants", "time", "bucket default", "cache"} <= found.keys()
+    assert {"login", "schema", "code", "grants", "clock", "bucket default", "cache"} <= found.keys()
 
 
 def test_doctor_prints_what_to_do(run: Run, db: Connection) -> None:
     db.execute("update reaper.settings set clock_may_move = true")
     done = run("doctor")
     assert done.code == 1
-    assert "fail  time" in done.out
-    assert "→ As the owner: update reaper.settings set clock_may_move = false" in done.out
+    assert "fail  clock" in done.out
+    assert "→ Run as the owner: update reaper.settings set clock_may_move = false" in done.out
 
 
 def test_a_body_that_was_changed_by_hand_is_noticed_and_named(run: Run, db: Connection) -> None:

@@ -113,7 +113,7 @@ def test_a_service_that_does_not_exist_is_refused_with_those_that_do(operate: Ru
     assert done.code == 4
     assert done.complaint == [
         "reaper: there is no service 'drian'",
-        f"There are: {', '.join(sorted(s.name for s in ALL))}",
+        f"Known services: {', '.join(sorted(s.name for s in ALL))}",
     ]
 
 

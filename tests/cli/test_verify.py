@@ -142,7 +142,7 @@ def test_a_broken_invariant_is_a_finding(run: Run, db: Connection) -> None:
     done = run("verify")
     assert done.code == 1
     assert "ref_count equals the paste rows: 1" in done.out
-    assert "a: ref_count is 5, paste rows are 1" in done.out
+    assert "a: ref_count is 5, number of paste rows is 1" in done.out
 
 
 @pytest.mark.usefixtures("agreeing")
@@ -159,7 +159,7 @@ def test_repair_sets_counts_right_and_says_which(run: Run, db: Connection) -> No
 @pytest.mark.usefixtures("agreeing")
 def test_repair_sets_byte_accounts_right_and_says_which(run: Run, db: Connection) -> None:
     db.execute("insert into reaper.byte_deltas (backend, orphan_bytes) values ('default', 1234)")
-    assert "default: orphan bytes are 1234, the rows say 0" in run("verify").out
+    assert "default: orphan bytes: account 1234, rows 0" in run("verify").out
     done = run("verify", "--repair")
     assert done.code == 0
     assert "repaired    default: orphan bytes 1,234 → 0" in done.out

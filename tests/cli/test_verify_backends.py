@@ -133,4 +133,4 @@ def test_an_upload_under_way_is_no_orphan_and_what_is_owed_is_counted(
     assert row[1] == "cold"
     cold.put_object(Key=row[0], Body=b"new")
     done = look("--json")
-    assert (done.code, done.json["seen"]["puts under way"]) == (0, 1), done.out
+    assert (done.code, done.json["seen"]["puts in progress"]) == (0, 1), done.out

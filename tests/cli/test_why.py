@@ -46,7 +46,7 @@ def test_an_expired_paste_waits_for_the_drain_and_says_what_keeps_that(
     paste("a", content="c")
     assert "no worker has registered the drain yet" in fate(why("a"), "paste")
     db.execute("select reaper.register_service('drain', '0 0 * * *', 'deletes')")
-    assert fate(why("a"), "paste") == "expired: the next drain takes it"
+    assert fate(why("a"), "paste") == "expired: the next drain is due now"
     db.execute("update reaper.services set next_run_at = reaper.clock() + interval '1 hour'")
     assert "the next drain is at" in fate(why("a"), "paste")
     db.execute("select reaper.pause('drain', '2 hours', 'month end')")
@@ -64,7 +64,7 @@ def test_a_claimed_paste_names_its_holder_and_a_dead_one(
     assert "claimed" in events(why("a"))
     assert "held by worker-1" in fate(why("a"), "paste")
     clock.advance("5 minutes")
-    assert "its worker is silent; the watchdog gives it back" in fate(why("a"), "paste")
+    assert "the worker sends no heartbeat; the watchdog returns it" in fate(why("a"), "paste")
 
 
 def test_a_refused_row_says_who_refuses(paste: Pastes, me: Worker, why: Why, db: Connection) -> None:
@@ -88,8 +88,8 @@ def test_a_deleted_paste_and_its_content_are_remembered_for_a_while(
     assert "deletes its objects" in fate(why("c"), "content")
     me.finish(batch)
     assert events(why("a")) == ["claimed", "released", "finished", "now"]
-    assert fate(why("a"), "paste").startswith("gone since ")
-    assert fate(why("c"), "content").startswith("gone since ")
+    assert fate(why("a"), "paste").startswith("deleted at ")
+    assert fate(why("c"), "content").startswith("deleted at ")
 
 
 def test_content_is_kept_by_whoever_names_it(paste: Pastes, why: Why) -> None:
@@ -115,8 +115,8 @@ def test_an_owed_deletion_says_why_it_failed_and_when_it_is_tried_again(
         batch, [{"object_key": "key of c", "error": "SlowDown: later"}, {"short_code": "a", "error": "x"}]
     )
     assert "is tried again at" in fate(why("c"), "content")
-    assert any(event == "deletion owed" and "SlowDown: later" in detail for _, event, detail in why("c"))
-    assert fate(why("a"), "paste") == "gone, but its cache entry is still to be dropped"
+    assert any(event == "deletion queued" and "SlowDown: later" in detail for _, event, detail in why("c"))
+    assert fate(why("a"), "paste") == "deleted; its cache entry is queued for deletion"
 
 
 def test_a_dead_letter_waits_for_an_operator(paste: Pastes, me: Worker, why: Why) -> None:
@@ -124,13 +124,13 @@ def test_a_dead_letter_waits_for_an_operator(paste: Pastes, me: Worker, why: Why
     batch = me.claim()
     me.drop(batch)
     me.finish(batch, [{"object_key": "key of c", "error": "AccessDenied", "permanent": True}])
-    assert fate(why("c"), "content").startswith("given up: key of c on default stays")
+    assert fate(why("c"), "content").startswith("in the DLQ: key of c on default stays")
 
 
 def test_a_put_that_was_only_begun_is_told_for_paste_and_content(why: Why, db: Connection) -> None:
     db.execute("select reaper.begin_put('a', 'c', 10, null)")
-    assert fate(why("a"), "paste").startswith("not made yet")
-    assert fate(why("c"), "content") == "not stored yet: a put of paste a is under way"
+    assert fate(why("a"), "paste").startswith("not created yet")
+    assert fate(why("c"), "content") == "not stored yet: a put of paste a is in progress"
 
 
 def test_a_subject_that_is_code_and_hash_gets_both_stories(paste: Pastes, why: Why) -> None:

@@ -73,12 +73,12 @@ MENDABLE = {
     ),
     "two orders of hashes": (
         'alter table pastes alter content_hash type varchar(64) collate "POSIX"',
-        'public.pastes.content_hash: is sorted by collation "POSIX", and public.content',
+        'public.pastes.content_hash: has collation "POSIX", public.content',
         "alter column content_hash type character varying collate",
     ),
     "two orders of hash and key": (
         POSIX + 'alter table content add object_key text collate "C"',
-        'public.content.object_key: is sorted by collation "C", and public.content.content_hash by "POSIX"',
+        'public.content.object_key: has collation "C", public.content.content_hash has "POSIX"',
         "alter column object_key type text collate",
     ),
     "unlogged pastes": (
@@ -95,8 +95,8 @@ HOPELESS = {
         "takes part in table inheritance",
         "no inherit",
     ),
-    "pastes alone": ("drop table content", "public.pastes: is there without public.content", "both tables"),
-    "content alone": ("drop table pastes", "public.content: is there without public.pastes", "both tables"),
+    "pastes alone": ("drop table content", "public.pastes: exists without public.content", "both tables"),
+    "content alone": ("drop table pastes", "public.content: exists without public.pastes", "both tables"),
 }
 EVERY = MENDABLE | HOPELESS
 

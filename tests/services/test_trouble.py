@@ -47,7 +47,7 @@ def test_the_wedge_is_freed_and_the_job_behind_it_runs(once: WorkerWorld) -> Non
     assert once.value(DEFER)
     assert once.value("select wedged from reaper.jobs where status = 'doing'")
     rescued = once.sql("select outcome from reaper.rescue_jobs()")
-    assert rescued == [("failed: another of its name waits already",)]
+    assert rescued == [("failed: another job with the same queueing lock waits",)]
     once.serving([ONCE])
     once.until("exists (select from marks)")
     once.until("not exists (select from reaper.jobs where status = 'doing')")
@@ -69,7 +69,7 @@ def test_jobs_of_a_killed_worker_run_on_another_after_the_rescue(once: WorkerWor
     once.started("job_rescue")
     once.run("job_rescue")
     # This worker does not know the service `once`, but its rescue makes the job free for one that does.
-    once.until("exists (select from reaper.job_errors where error like 'its worker died; queued again')")
+    once.until("exists (select from reaper.job_errors where error like 'worker died; queued again')")
     assert terminated(worker) == 0
     assert once.jobs("doing") == []
 

@@ -71,7 +71,7 @@ def test_registering_what_is_known_waits_for_nobody(db, connect):
 
 @pytest.mark.parametrize("name", ["", None, "-east", "a/b", "ä", "x" * 64])
 def test_a_name_that_would_not_fit_a_file_or_a_label_is_refused(db, name):
-    with refused("RP005", "cannot be the name"):
+    with refused("RP005", "invalid backend name"):
         db.execute("select reaper.register_backend(%s)", [name])
 
 

@@ -37,13 +37,13 @@ WRONGS = {
     ),
     "no object key is used twice": "insert into content (content_hash) values ('key of same')",
     "no live object is to be deleted": QUEUED,
-    "an owed deletion is written down once": f"{QUEUED}; {BURIED}; update content set object_key = 'other'",
+    "an object is queued for deletion once": f"{QUEUED}; {BURIED}; update content set object_key = 'other'",
     "every copy belongs to content": COPY.format(content="nobody", key="k", size=10),
     "a copy is as large as its content": COPY.format(content="same", key="key of same", size=11),
     "content with copies has one under its own key": COPY.format(content="same", key="k", size=10),
     "an upload has its name to itself": UPLOAD.format(backend="default"),
     "the accounts equal the rows": "insert into reaper.byte_deltas (backend, used_bytes) values ('east', 1)",
-    "a retired name is owed a deletion": "insert into reaper.retired_keys values ('gone', now())",
+    "a retired name is queued for deletion": "insert into reaper.retired_keys values ('gone', now())",
     "a name that may come back is retired": (
         "insert into reaper.cleanup_queue (backend, object_key, content_hash, queued_at, next_attempt)"
         " values ('default', 'gone', 'gone', now(), now())"
@@ -86,7 +86,7 @@ def test_an_upload_to_a_name_that_is_owed_a_deletion_is_found(db):
 def test_every_account_that_differs_is_named_with_both_figures(db, kind):
     rows = "('east', 7), ('west', 1), ('west', -1)"
     db.execute(f"insert into reaper.byte_deltas (backend, {kind}_bytes) values {rows}")
-    expected = ("the accounts equal the rows", "east", f"{kind} bytes are 7, the rows say 0")
+    expected = ("the accounts equal the rows", "east", f"{kind} bytes: account 7, rows 0")
     assert findings(db) == [expected]
 
 
@@ -98,8 +98,8 @@ def test_rows_behind_which_no_account_stands_are_found(db, copy, paste):
     assert findings(db) == []
     db.execute("delete from reaper.byte_deltas")
     assert sorted(findings(db)) == [
-        ("the accounts equal the rows", "default", "orphan bytes are 0, the rows say 7"),
-        ("the accounts equal the rows", "east", "used bytes are 0, the rows say 10"),
+        ("the accounts equal the rows", "default", "orphan bytes: account 0, rows 7"),
+        ("the accounts equal the rows", "east", "used bytes: account 0, rows 10"),
     ]
 
 

@@ -7,14 +7,14 @@ from tests.support.paste_fixtures import batch_codes, codes, marked, record, ref
 
 @pytest.mark.parametrize("limit", [0, -1, 10001, None])
 def test_a_batch_size_outside_1_to_10000_is_refused_with_a_hint(me, limit):
-    with refused("RP005", "rows at once are not possible") as refusal:
+    with refused("RP005", "invalid limit") as refusal:
         me.call("claim_expired", limit, "w")
     assert "1 to 10000" in refusal.value.diag.message_hint
 
 
 @pytest.mark.parametrize("name", ["", None])
 def test_a_worker_without_a_name_is_refused_with_a_hint(me, name):
-    with refused("RP005", "needs a name") as refusal:
+    with refused("RP005", "p_worker must not be empty") as refusal:
         me.call("claim_expired", 1, name)
     assert "unique per process" in refusal.value.diag.message_hint
 

@@ -98,7 +98,7 @@ def test_content_that_went_between_begin_and_commit_is_uploaded_and_made_anew(db
     intent = writer.begin("a", "h")
     assert not intent.upload_required
     drain()
-    with refused("RP002", "its bytes are needed") as caught:
+    with refused("RP002", "its bytes must be uploaded") as caught:
         writer.commit(intent.intent_id, uploaded=False)
     assert intent.object_key in caught.value.diag.message_hint
     assert accounts(db).reserved == 10
@@ -121,7 +121,7 @@ def test_content_that_went_from_a_full_store_is_begun_again(db, writer, paste, d
     db.execute("update reaper.backend_list set quota = 5")
     intent = writer.begin("a", "h")
     drain()
-    with refused("RP003", "no room reserved") as caught:
+    with refused("RP003", "has no reservation") as caught:
         writer.commit(intent.intent_id, uploaded)
     assert "abort_put" in caught.value.diag.message_hint
     assert writer.abort(intent.intent_id)
@@ -132,7 +132,7 @@ def test_an_intent_that_is_gone_is_begun_again(writer):
     intent = writer.begin()
     writer.commit(intent.intent_id)
     for gone in (intent.intent_id, uuid4(), None):
-        with refused("RP003", "is gone") as caught:
+        with refused("RP003", "does not exist") as caught:
             writer.commit(gone)
         assert "get_paste" in caught.value.diag.message_hint
 
@@ -145,15 +145,15 @@ def test_who_does_not_say_whether_it_uploaded_is_asked(writer):
 
 
 BAD = {
-    "no code": (("", "h", 1), "short_code of 0 characters", "1 to 512"),
-    "null code": ((None, "h", 1), "short_code of 0 characters", "1 to 512"),
-    "long code": (("c" * 513, "h", 1), "short_code of 513 characters", "1 to 512"),
-    "no hash": (("a", "", 1), "content_hash of 0 bytes", "1 to 512"),
-    "null hash": (("a", None, 1), "content_hash of 0 bytes", "1 to 512"),
-    "long hash": (("a", "é" * 257, 1), "content_hash of 514 bytes", "1 to 512"),
-    "no size": (("a", "h", None), "a size of null bytes", "from 0"),
-    "negative size": (("a", "h", -1), "a size of -1 bytes", "from 0"),
-    "endless size": (("a", "h", 2**50 + 1), "a size of 1125899906842625 bytes", "1 PiB"),
+    "no code": (("", "h", 1), "invalid short_code: 0 characters", "1 to 512"),
+    "null code": ((None, "h", 1), "invalid short_code: 0 characters", "1 to 512"),
+    "long code": (("c" * 513, "h", 1), "invalid short_code: 513 characters", "1 to 512"),
+    "no hash": (("a", "", 1), "invalid content_hash: 0 bytes", "1 to 512"),
+    "null hash": (("a", None, 1), "invalid content_hash: 0 bytes", "1 to 512"),
+    "long hash": (("a", "é" * 257, 1), "invalid content_hash: 514 bytes", "1 to 512"),
+    "no size": (("a", "h", None), "invalid size_bytes: null", "from 0"),
+    "negative size": (("a", "h", -1), "invalid size_bytes: -1", "from 0"),
+    "endless size": (("a", "h", 2**50 + 1), "invalid size_bytes: 1125899906842625", "1 PiB"),
 }
 
 
@@ -175,14 +175,14 @@ def test_the_longest_names_and_the_largest_and_the_smallest_size_are_taken(db, w
 
 @pytest.mark.parametrize("expires", ["-1 second", "-1 hour"])
 def test_a_paste_that_is_over_before_it_begins_is_refused(writer, expires):
-    with refused("RP005", "has passed") as caught:
+    with refused("RP005", "is in the past") as caught:
         writer.begin(expires=expires)
     assert "reaper.clock()" in caught.value.diag.message_hint
 
 
 def test_a_time_that_was_now_a_statement_ago_has_passed(db, writer):
     (now,) = column(db, "select reaper.clock()")
-    with refused("RP005", "has passed"):
+    with refused("RP005", "is in the past"):
         writer.call("begin_put", "a", "h", 1, now)
 
 
@@ -325,7 +325,7 @@ def test_a_trigger_that_swallows_the_content_is_told_instead_of_tried_for_ever(d
         "create trigger swallow before insert on content for each row execute function swallow()"
     )
     intent = writer.begin()
-    with refused("40001", "neither be referred to nor made") as caught:
+    with refused("40001", "neither be updated nor inserted") as caught:
         writer.commit(intent.intent_id)
     assert "trigger" in caught.value.diag.message_hint
 

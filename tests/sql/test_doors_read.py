@@ -147,7 +147,7 @@ def test_a_paste_lives_as_long_as_it_was_extended_to(writer, clock):
 @pytest.mark.parametrize("expires", ["-1 second", "-1 day"])
 def test_nothing_is_extended_into_the_past(writer, expires):
     writer.put("a")
-    with refused("RP005", "has passed") as caught:
+    with refused("RP005", "is in the past") as caught:
         writer.extend("a", expires)
     assert "later than reaper.clock()" in caught.value.diag.message_hint
     assert writer.get("a") is not None

@@ -22,8 +22,8 @@ from tests.support.paste_fixtures import (
 def test_an_unknown_batch_is_refused_and_counted(db, drop, batch):
     with refused("RP001", "is no longer held") as refusal:
         drop(batch)
-    assert "nothing of it is lost" in refusal.value.diag.message_hint
-    assert refusal.value.diag.message_detail == "It is gone, not claimed or released."
+    assert "Nothing is lost" in refusal.value.diag.message_hint
+    assert refusal.value.diag.message_detail == "The batch is gone, not claimed or released."
     assert refusals(db) == 1
 
 

@@ -110,7 +110,7 @@ def test_a_code_reported_twice_is_queued_once(db, released, finish):
 
 def test_a_failure_without_a_reason_is_accepted(db, released, finish):
     finish(released, [{"object_key": "key of a"}, {"short_code": "a"}])
-    assert queue(db, "cleanup_queue") == {"key of a": (1, "not said")}
+    assert queue(db, "cleanup_queue") == {"key of a": (1, "no error text")}
 
 
 def test_an_endless_error_message_is_cut(db, released, finish):
@@ -139,7 +139,7 @@ def test_an_endless_error_message_is_cut(db, released, finish):
     ids=str,
 )
 def test_what_is_not_in_the_batch_is_refused_and_nothing_is_settled(db, released, finish, stranger):
-    with refused("RP005", "has no such object or code") as refusal:
+    with refused("RP005", "does not hold this object or code") as refusal:
         finish(released, [{"object_key": "key of a"}, stranger])
     assert "drop_references or adopt_batch" in refusal.value.diag.message_hint
     assert value(db, "select count(*) from reaper.batches") == 1
@@ -172,7 +172,7 @@ def test_a_batch_whose_references_are_not_dropped_yet_cannot_be_finished(db, pas
     batch = claim()
     with refused("RP001") as refusal:
         finish(batch)
-    assert refusal.value.diag.message_detail == "It is claimed, not released."
+    assert refusal.value.diag.message_detail == "The batch is claimed, not released."
     assert value(db, "select state from reaper.batches") == "CLAIMED"
 
 

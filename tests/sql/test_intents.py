@@ -264,7 +264,7 @@ def test_what_was_resolved_is_gone_for_its_writer_and_for_who_resolves_it_again(
     resolve(me, intents["a"])
     resolve(me, intents["b"], found=False)
     for intent in (first, second):
-        with refused("RP003", "is gone"):
+        with refused("RP003", "does not exist"):
             me.call("commit_put", intent, True)
     assert resolve(me, intents["a"]) == "gone"
 

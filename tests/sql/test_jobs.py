@@ -53,7 +53,10 @@ def test_the_wedge_is_opened_a_job_whose_name_waits_again_is_failed(db):
     waiting = defer(db, "drain:0")
     other = defer(db, "drain:1")
     start(db, other, "3 minutes")
-    assert rescue(db) == {wedged: "failed: another of its name waits already", other: "queued again"}
+    assert rescue(db) == {
+        wedged: "failed: another job with the same queueing lock waits",
+        other: "queued again",
+    }
     assert [status(db, job) for job in (wedged, waiting, other)] == ["failed", "todo", "todo"]
 
 
@@ -63,10 +66,10 @@ def test_a_job_that_lost_three_workers_is_not_tried_for_ever(db):
         start(db, job, "3 minutes")
         assert rescue(db) == {job: "queued again"}
     start(db, job, "3 minutes")
-    assert rescue(db) == {job: "failed: its worker died three times"}
+    assert rescue(db) == {job: "failed: three workers died while running it"}
     assert status(db, job) == "failed"
     assert value(db, "select count(*) from reaper.job_errors where job_id = %s", job) == 4
-    assert "three times" in value(db, "select last_error from reaper.jobs where job_id = %s", job)
+    assert "three workers" in value(db, "select last_error from reaper.jobs where job_id = %s", job)
 
 
 def test_a_rescue_is_bounded(db):

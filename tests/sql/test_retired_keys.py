@@ -26,7 +26,7 @@ def put(db, content_hash, object_key):
 @pytest.mark.usefixtures("released")
 def test_the_bare_name_is_refused_while_its_deletion_is_pending(db, key):
     assert retired(db) == {"abc123"}
-    with refused("RP004", "the deletion of object abc123 is pending") as refusal:
+    with refused("RP004", "object abc123 is queued for deletion") as refusal:
         put(db, "abc123", key)
     assert "new object_key" in refusal.value.diag.message_hint
     assert contents(db) == set()

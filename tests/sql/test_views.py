@@ -92,7 +92,7 @@ def test_in_flight_shows_every_batch_with_its_holder_and_its_weight(db, busy):
 
 def test_stuck_shows_the_batches_of_the_silent_worker(db, busy):
     rows = db.execute("select batch_id, reason from reaper.stuck").fetchall()
-    assert set(rows) == {(busy[name], "its worker is silent") for name in ("lost", "orphaned")}
+    assert set(rows) == {(busy[name], "the worker sends no heartbeat") for name in ("lost", "orphaned")}
 
 
 def test_stuck_shows_what_nobody_holds_and_what_is_held_too_long(db, paste, claim, drop, clock):
@@ -101,7 +101,9 @@ def test_stuck_shows_what_nobody_holds_and_what_is_held_too_long(db, paste, clai
     drop(batch)
     db.execute("select reaper.disown_batch(%s)", [batch])
     held = claim(1)
-    assert db.execute("select batch_id, reason from reaper.stuck").fetchall() == [(batch, "nobody holds it")]
+    assert db.execute("select batch_id, reason from reaper.stuck").fetchall() == [
+        (batch, "no worker holds the batch")
+    ]
     clock.advance("3 hours")
     assert (held, "held for over 2 hours") in db.execute(
         "select batch_id, reason from reaper.stuck"
@@ -110,7 +112,10 @@ def test_stuck_shows_what_nobody_holds_and_what_is_held_too_long(db, paste, clai
 
 def test_the_watchdog_empties_stuck_of_all_but_what_waits_for_an_heir(db, busy, reset_stuck):
     assert reset_stuck() == (1, 1, 1)
-    assert record(db, "select batch_id, reason from reaper.stuck") == (busy["orphaned"], "nobody holds it")
+    assert record(db, "select batch_id, reason from reaper.stuck") == (
+        busy["orphaned"],
+        "no worker holds the batch",
+    )
 
 
 def test_recent_runs_tell_what_became_of_each_batch(db, busy):

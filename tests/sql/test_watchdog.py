@@ -11,7 +11,7 @@ MARK = "update pastes set deletion_status = 'DELETION_IN_PROGRESS', deletion_ini
 
 @pytest.mark.parametrize("age", ["-1 second", None])
 def test_a_negative_age_is_refused_with_a_hint(reset_stuck, age):
-    with refused("RP005", "must not be negative") as refusal:
+    with refused("RP005", "must not be null or negative") as refusal:
         reset_stuck(age)
     assert "2 hours" in refusal.value.diag.message_hint
 
@@ -19,7 +19,7 @@ def test_a_negative_age_is_refused_with_a_hint(reset_stuck, age):
 @pytest.mark.parametrize("function", ["heartbeat", "adopt_batch"])
 @pytest.mark.parametrize("name", ["", None])
 def test_nobody_has_no_heartbeat_and_adopts_nothing(me, function, name):
-    with refused("RP005", "needs a name"):
+    with refused("RP005", "p_worker must not be empty"):
         me.call(function, name)
 
 

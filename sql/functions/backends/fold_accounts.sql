@@ -1,5 +1,5 @@
--- fold_accounts: replace many rows of the byte accounts by their sums. One statement, so that no snapshot sees bytes twice or
--- not at all; rows that somebody else folds at the moment are skipped, and writers, who only add rows, never wait for it.
+-- fold_accounts: replace many rows of the byte accounts by their sums. One statement, so that no snapshot counts bytes twice or
+-- misses them; rows that another transaction is folding are skipped, and writers, who only insert, never wait for it.
 create or replace function reaper.fold_accounts(p_limit integer default 10000, p_backend text default null)
     returns integer
     language plpgsql volatile security definer
@@ -31,6 +31,6 @@ begin
 end;
 $$;
 comment on function reaper.fold_accounts(integer, text) is
-    'Folds up to p_limit of the oldest rows of the byte accounts, of all backends or of one, into one row each; returns how many it replaced.';
+    'Replaces up to p_limit of the oldest rows of the byte accounts, of all backends or of one, by one row per backend; returns how many it replaced.';
 revoke all on function reaper.fold_accounts(integer, text) from public;
 grant execute on function reaper.fold_accounts(integer, text) to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- register_backend: make a backend known at the start of a worker. Its quota follows the configuration until somebody calls
--- set_quota; what a DBA decided stays as the DBA left it.
+-- register_backend: record a backend when a worker starts. Its quota follows the configuration until set_quota() is called; then the
+-- value of set_quota() stays.
 create or replace function reaper.register_backend(p_name text, p_quota bigint default null)
     returns void
     language plpgsql volatile security definer
@@ -9,10 +9,10 @@ begin
     perform reaper_internal.require_quota(p_quota);
     if p_name is null or p_name !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$' then
         raise exception sqlstate 'RP005' using
-            message = format('%s cannot be the name of a backend', coalesce(quote_literal(p_name), 'null')),
-            hint    = 'Up to 63 letters, digits, dots, dashes and underscores; the first is a letter or a digit.';
+            message = format('invalid backend name: %s', coalesce(quote_literal(p_name), 'null')),
+            hint    = 'Give up to 63 letters, digits, dots, dashes and underscores; the first must be a letter or a digit.';
     end if;
-    -- What is known already is not written again: writers lock this row when they reserve bytes.
+    -- An unchanged row is not written again: writers lock it when they reserve bytes.
     perform from reaper.backend_list b where b.name = p_name and b.configured_quota is not distinct from p_quota;
     if found then
         return;
@@ -25,6 +25,6 @@ begin
 end;
 $$;
 comment on function reaper.register_backend(text, bigint) is
-    'Enters a backend, or follows a changed quota of the configuration unless set_quota() decided otherwise. Call it as often as you like. RP005 for a name or quota that cannot be.';
+    'Registers a backend, or updates its quota from the configuration unless set_quota() was called. May be called repeatedly. RP005 for an invalid name or quota.';
 revoke all on function reaper.register_backend(text, bigint) from public;
 grant execute on function reaper.register_backend(text, bigint) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- set_quota: how many bytes may lie on a backend. Less than lie there already is allowed: nothing new comes until it fits again.
+-- set_quota: limit the bytes on a backend. A quota below what is stored is allowed: no new bytes are accepted until they fit again.
 create or replace function reaper.set_quota(p_name text, p_quota bigint, p_reason text)
     returns void
     language plpgsql volatile security definer
@@ -15,6 +15,6 @@ begin
 end;
 $$;
 comment on function reaper.set_quota(text, bigint, text) is
-    'Limits the bytes on a backend, orphans and reservations included, or with null lifts the limit; says why. Audited; the configuration no longer decides it.';
+    'Limits the bytes on a backend, orphans and reservations included; null removes the limit. A reason is required. Audited; from then on the quota of the configuration is ignored.';
 revoke all on function reaper.set_quota(text, bigint, text) from public;
 grant execute on function reaper.set_quota(text, bigint, text) to reaper_ops;

@@ -1,4 +1,4 @@
--- backends_in_use: every backend on which something lies, is owed a deletion, or is about to be written, whatever is configured.
+-- backends_in_use: every backend with objects that are stored, queued for deletion or being uploaded, configured or not.
 create or replace function reaper.backends_in_use()
     returns table (backend text)
     language sql stable security definer
@@ -15,6 +15,6 @@ as $$
                                             where not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")));
 $$;
 comment on function reaper.backends_in_use() is
-    'The backends on which an object lies, is owed a deletion or is announced: verify must look at each.';
+    'Backends with objects that are stored, queued for deletion or being uploaded: verify must list each of them.';
 revoke all on function reaper.backends_in_use() from public;
 grant execute on function reaper.backends_in_use() to reaper_worker, reaper_ops, reaper_ro;

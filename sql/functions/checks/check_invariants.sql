@@ -1,5 +1,5 @@
--- check_invariants: everything that must be true at every instant, judged in one snapshot, since stable functions see what
--- their caller sees. Empty when all is well.
+-- check_invariants: everything that must be true at every instant, judged in one snapshot, since stable functions see the snapshot of
+-- their caller. Empty if all invariants hold.
 -- Reads pastes and content a few times; on large tables run it on a standby or at a quiet hour.
 create or replace function reaper.check_invariants()
     returns table (invariant text, subject text, detail text)
@@ -15,6 +15,6 @@ as $$
     select * from reaper_internal.check_accounts();
 $$;
 comment on function reaper.check_invariants() is
-    'What is not as it must be: which invariant, on what, and how. Empty when all is well; read-only, one snapshot.';
+    'Violated invariants: which one, for which subject, and the details. Empty if all hold; read-only, one snapshot.';
 revoke all on function reaper.check_invariants() from public;
 grant execute on function reaper.check_invariants() to reaper_worker, reaper_ops, reaper_ro;

@@ -1,4 +1,4 @@
--- diagnose_own_tables: is anything missing of what the migrations made in schema reaper? One row per check.
+-- diagnose_own_tables: are all indexes, keys and single rows there that the migrations created in schema reaper? One row per check.
 create or replace function reaper.diagnose_own_tables()
     returns table (name text, verdict text, detail text, fix text)
     language sql stable security definer
@@ -28,16 +28,16 @@ as $$
         select 'unreferenced_scan' where not exists (select from reaper.unreferenced_scan)
     )
     select 'indexes of reaper', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('missing: ' || string_agg(l.index, ', ' order by l.index), 'all are there'),
-           'Make it again as migrations/ does; without it things are written twice, or read whole.'
+           coalesce('missing: ' || string_agg(l.index, ', ' order by l.index), 'none is missing'),
+           'Create it as in migrations/: without it rows are written twice, or whole tables are read.'
       from lost l
     union all
-    select 'rows that must be there', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('missing in: ' || string_agg('reaper.' || e.tab, ', '), 'all are'),
-           'As the owner: insert into … default values. Without it the watchdog and the doors do nothing.'
+    select 'required rows', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('missing in ' || string_agg('reaper.' || e.tab, ', '), 'none is missing'),
+           'Run as the owner: insert into … default values. Without the row the watchdog and puts do nothing.'
       from emptied e;
 $$;
 comment on function reaper.diagnose_own_tables() is
-    'Checks that the indexes, keys and single rows are there that the migrations made in schema reaper: ok, warn or fail, with what to do.';
+    'Checks the indexes, keys and single rows that the migrations created in schema reaper: ok, warn or fail, and how to fix it.';
 revoke all on function reaper.diagnose_own_tables() from public;
 grant execute on function reaper.diagnose_own_tables() to reaper_worker, reaper_ops, reaper_ro;

@@ -1,4 +1,4 @@
--- diagnose_rights: can anybody do more than call the functions that were given to them? One row per check.
+-- diagnose_rights: has a role more rights than to call the functions granted to it? One row per check.
 create or replace function reaper.diagnose_rights()
     returns table (name text, verdict text, detail text, fix text)
     language sql stable security definer
@@ -28,7 +28,7 @@ as $$
           from rights r
          where r.holds_data and r.grantee not in (0, r.owner) and not (r.object = 'settings' and r.privilege_type = 'SELECT')
         union all
-        -- Of single columns only what operators may tune is open; whoever could set the clock could let live pastes expire.
+        -- Of single columns only the settings are granted to operators; a role that sets the clock could let live pastes expire.
         select format('%s.%s', c.oid::regclass, a.attname), g.grantee, g.privilege_type
           from pg_class c
           join pg_attribute a on a.attrelid = c.oid
@@ -44,42 +44,42 @@ as $$
          cross join (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) as p (privilege)
          where not has_table_privilege('reaper_owner', t.name, p.privilege)
     )
-    select 'nothing for everybody', case when count(*) = 0 then 'ok' else 'fail' end,
+    select 'rights of PUBLIC', case when count(*) = 0 then 'ok' else 'fail' end,
            coalesce('PUBLIC has ' || string_agg(r.privilege_type || ' on ' || r.object, ', '), 'PUBLIC has no right in our schemas'),
            'Run: revoke all on … from public'
       from rights r
      where r.grantee = 0
     union all
-    select 'tables are closed', case when count(*) = 0 then 'ok' else 'fail' end,
+    select 'rights on tables', case when count(*) = 0 then 'ok' else 'fail' end,
            coalesce(string_agg(format('%s has %s on %s', case d.grantee when 0 then 'PUBLIC' else d.grantee::regrole::text end,
-                                      d.privilege_type, d.object), ', '), 'nobody but the owner writes them'),
-           'Run: revoke all on … from …; the functions are the way.'
+                                      d.privilege_type, d.object), ', '), 'only the owner can write them'),
+           'Run: revoke all on … from …; call the functions of schema reaper instead.'
       from data_rights d
     union all
-    -- What is in there relies on what its callers have checked.
-    select 'internal functions are closed', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce(string_agg(format('%s has %s on %s', i.grantee::regrole, i.privilege_type, i.object), ', '), 'nobody but the owner can use reaper_internal'),
-           'Run: revoke all on … from …; call the functions of schema reaper.'
+    -- Internal functions rely on checks that their callers made.
+    select 'rights on internal functions', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce(string_agg(format('%s has %s on %s', i.grantee::regrole, i.privilege_type, i.object), ', '), 'only the owner can use reaper_internal'),
+           'Run: revoke all on … from …; call the functions of schema reaper instead.'
       from internal_rights i
     union all
-    select 'the owner', case when o.rolsuper or o.rolcanlogin then 'fail' else 'ok' end,
-           case when o.rolsuper then 'reaper_owner is a superuser: so is every definer function'
-                when o.rolcanlogin then 'reaper_owner can log in' else 'neither a superuser nor a login' end,
+    select 'owner role', case when o.rolsuper or o.rolcanlogin then 'fail' else 'ok' end,
+           case when o.rolsuper then 'reaper_owner is a superuser, so every definer function runs as one'
+                when o.rolcanlogin then 'reaper_owner can log in' else 'reaper_owner is neither a superuser nor a login' end,
            'Run: alter role reaper_owner nosuperuser nologin'
       from pg_roles o
      where o.rolname = 'reaper_owner'
     union all
     select 'ownership', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('not reaper_owner''s: ' || string_agg(f.object, ', '), 'everything in our schemas is reaper_owner''s'),
-           'A definer function has the rights of its owner. Run: alter … owner to reaper_owner'
+           coalesce('not owned by reaper_owner: ' || string_agg(f.object, ', '), 'reaper_owner owns everything in our schemas'),
+           'Run: alter … owner to reaper_owner (a definer function runs with the rights of its owner)'
       from foreign_owned f
     union all
     select 'rights of the owner', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('missing: ' || string_agg(n.what, ', '), 'reads and writes pastes and content'),
+           coalesce('missing: ' || string_agg(n.what, ', '), 'reaper_owner can read and write pastes and content'),
            'Run: grant select, insert, update, delete on public.content, public.pastes to reaper_owner'
       from needed n;
 $$;
 comment on function reaper.diagnose_rights() is
-    'Checks that PUBLIC has nothing, that tables and internal functions are closed, and that the owner is a plain role with the rights it needs: ok, warn or fail, with what to do.';
+    'Checks that PUBLIC has no rights, that only the owner can use tables and internal functions, and that the owner is a plain role with the rights it needs: ok, warn or fail, and how to fix it.';
 revoke all on function reaper.diagnose_rights() from public;
 grant execute on function reaper.diagnose_rights() to reaper_worker, reaper_ops, reaper_ro;

@@ -16,16 +16,16 @@ as $$
     ), wanted (tab, col, uniquely, why) as (
         values ('pastes', 'expires_at', false, 'every claim would read the whole table'),
                ('pastes', 'content_hash', false, 'every drop would read the whole table'),
-               ('content', 'object_key', true, 'one object could be deleted under two contents')
+               ('content', 'object_key', true, 'two contents could share one object, and lose it together')
     ), rules (name, present, valid, works, fix) as (
-        select 'pastes refer to content', count(*) > 0, bool_or(c.convalidated),
-               -- A foreign key is four triggers, and somebody who loaded data may have left them switched off.
+        select 'foreign key from pastes to content', count(*) > 0, bool_or(c.convalidated),
+               -- A foreign key is four triggers, which a data load may have left disabled.
                bool_and(not exists (select from pg_trigger t where t.tgconstraint = c.oid and t.tgenabled not in ('O', 'A'))),
-               'A live paste could lose its content. Run: reaper migrate; if it is switched off: alter table … enable trigger all, on both tables'
+               'Run: reaper migrate; if its triggers are disabled: alter table … enable trigger all, on both tables. Without it a live paste could lose its content.'
           from pg_constraint c
          where c.conrelid = 'public.pastes'::regclass and c.confrelid = 'public.content'::regclass and c.contype = 'f'
         union all
-        select 'the status is one of three', count(*) > 0, bool_or(c.convalidated), true, 'Run: reaper migrate'
+        select 'check of pastes.deletion_status', count(*) > 0, bool_or(c.convalidated), true, 'Run: reaper migrate'
           from pg_constraint c
          where c.conrelid = 'public.pastes'::regclass and c.contype = 'c'
            and pg_get_constraintdef(c.oid) like '%deletion_status%DELETION_IN_PROGRESS%'
@@ -41,7 +41,7 @@ as $$
     )
     select format('index on %s.%s', w.tab, w.col),
            case when bool_or(i.index is not null) then 'ok' else 'fail' end,
-           coalesce(string_agg(i.index, ', '), 'there is none: ' || w.why),
+           coalesce(string_agg(i.index, ', '), 'missing: ' || w.why),
            'Run: reaper migrate'
       from wanted w
       left join indexes i on i.indrelid = ('public.' || w.tab)::regclass and i.leads = w.col and i.indisvalid and i.whole
@@ -49,49 +49,49 @@ as $$
                          and (i.method = 'btree' or (i.method = 'hash' and w.col = 'content_hash'))
      group by w.tab, w.col, w.why
     union all
-    select 'indexes are finished', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('unfinished: ' || string_agg(i.index, ', '), 'all are valid'), 'Run: reaper migrate; drop the others by hand: drop index concurrently …'
+    select 'invalid indexes', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('invalid: ' || string_agg(i.index, ', '), 'all indexes are valid'), 'Run: reaper migrate; drop those of other makers with: drop index concurrently …'
       from indexes i
      where not i.indisvalid
     union all
-    select 'no index slows the claim', case when count(*) = 0 then 'ok' else 'warn' end,
-           coalesce(string_agg(i.index, ', ') || ' mentions what a claim writes, so no claim is a HOT update', 'none mentions what a claim writes'),
-           'Drop it: the claim does not need it.'
+    select 'indexes that slow claims', case when count(*) = 0 then 'ok' else 'warn' end,
+           coalesce(string_agg(i.index, ', ') || ' contains a column that claims update, so no claim is a HOT update', 'no index contains a column that claims update'),
+           'Drop the index: claims do not use it.'
       from indexes i
      where i.indrelid = 'public.pastes'::regclass and i.definition ~ 'deletion_(status|initiated_at)'
     union all
     select r.name, case when r.present and r.valid and r.works then 'ok' else 'fail' end,
-           case when not r.present then 'there is no such constraint' when not r.valid then 'not validated'
-                when not r.works then 'switched off: its triggers are disabled' else 'validated' end, r.fix
+           case when not r.present then 'the constraint is missing' when not r.valid then 'not validated'
+                when not r.works then 'its triggers are disabled' else 'validated' end, r.fix
       from rules r
     union all
-    select 'retired names are guarded', case when count(*) = 1 then 'ok' else 'fail' end,
-           case when count(*) = 1 then 'by a trigger on content' else 'the trigger reaper_retired_key on content is missing, disabled or another' end,
-           'A new paste could lose its bytes. Run: alter table public.content enable trigger reaper_retired_key, or reaper migrate'
+    select 'guard of retired object keys', case when count(*) = 1 then 'ok' else 'fail' end,
+           case when count(*) = 1 then 'trigger reaper_retired_key on content is enabled' else 'trigger reaper_retired_key on content is missing, disabled or changed' end,
+           'Run: alter table public.content enable trigger reaper_retired_key, or reaper migrate. Without it a new paste could lose its bytes.'
       from pg_trigger t
      where t.tgrelid = 'public.content'::regclass and t.tgname = 'reaper_retired_key' and t.tgenabled in ('O', 'A')
        and t.tgfoid = 'reaper_internal.require_free_key()'::regprocedure
        and t.tgtype = 21  -- for each row, after insert or update
     union all
-    -- A batch knows its rows by their place, and a place means one row only where there is one table.
-    select 'rows lie in these tables alone', case when count(*) = 0 then 'ok' else 'fail' end,
-           coalesce('inherit from them: ' || string_agg(i.inhrelid::regclass::text, ', ' order by i.inhrelid::regclass::text), 'nothing inherits from them'),
-           'Rows of others could be deleted. Detach it: alter table … no inherit …'
+    -- A batch finds its rows by their address (ctid), which is unique only within one table.
+    select 'table inheritance', case when count(*) = 0 then 'ok' else 'fail' end,
+           coalesce('inherit from pastes or content: ' || string_agg(i.inhrelid::regclass::text, ', ' order by i.inhrelid::regclass::text), 'no table inherits from pastes or content'),
+           'Detach it: alter table … no inherit …; else rows of that table could be deleted.'
       from pg_inherits i
      where i.inhparent in ('public.pastes'::regclass, 'public.content'::regclass)
     union all
     select 'autovacuum', case when count(*) = 0 and current_setting('autovacuum')::boolean then 'ok' else 'warn' end,
-           case when not current_setting('autovacuum')::boolean then 'off in the whole server'
+           case when not current_setting('autovacuum')::boolean then 'off for the whole server'
                 else coalesce('off for ' || string_agg(s.relname, ', '), 'on') end,
-           'Deleted rows would stay on disk and slow every claim: turn it on.'
+           'Turn autovacuum on: without it deleted rows stay on disk and slow every claim.'
       from switched_off s
     union all
     select 'dead rows', case when count(*) = 0 then 'ok' else 'warn' end,
-           coalesce(string_agg(format('%s dead rows beside %s live ones in %s', w.n_dead_tup, w.n_live_tup, w.relname), '; '), 'few'),
-           'Look who pins them (the check of old snapshots), then: vacuum public.pastes, public.content'
+           coalesce(string_agg(format('%s dead rows beside %s live ones in %s', w.n_dead_tup, w.n_live_tup, w.relname), '; '), 'few dead rows'),
+           'End the session that holds an old snapshot (see that check), then run: vacuum public.pastes, public.content'
       from worn w;
 $$;
 comment on function reaper.diagnose_tables() is
-    'Checks indexes, constraints and vacuum of pastes and content: ok, warn or fail, with what to do. Reads the catalogue only.';
+    'Checks indexes, constraints and vacuum of pastes and content: ok, warn or fail, and how to fix it. Reads the catalogue only.';
 revoke all on function reaper.diagnose_tables() from public;
 grant execute on function reaper.diagnose_tables() to reaper_worker, reaper_ops, reaper_ro;

@@ -1,9 +1,8 @@
--- expected_objects: the objects that ought to lie on a backend, page by page in the byte order of a bucket listing.
--- Three ordered index scans are merged: copies on this backend and, where it is the default one, content without any copy,
--- under a key of its own or under its hash. They are walked in windows that none of them fills with more than a page, so a
--- walk through all pages reads each index a few times at most, however the three are mixed, and however few of their
--- entries belong here. Planned anew each time, since only known bounds are bounds of an index scan. Adopted columns with
--- another collation are sorted.
+-- expected_objects: the objects that should be stored on a backend, page by page in the byte order of a bucket listing.
+-- Three ordered index scans are merged: copies on this backend and, for backend default, content without any copy, under its own key or
+-- under its hash. They are read in windows of which each holds at most a page of each index, so reading all pages reads each index a few
+-- times at most, however the three are mixed and however few of their entries belong here. Planned anew each time, since only known
+-- bounds become bounds of an index scan. Adopted columns with another collation are sorted.
 create or replace function reaper.expected_objects(p_after text default '', p_limit integer default 1000, p_backend text default 'default')
     returns table (object_key text, size_bytes bigint, content_hash text)
     language plpgsql stable security definer
@@ -71,6 +70,6 @@ begin
 end;
 $$;
 comment on function reaper.expected_objects(text, integer, text) is
-    'The objects that ought to lie on a backend, after p_after in byte order: their key, size where it is known, and content. A page that is not full is the last.';
+    'The objects that should be stored on a backend, after p_after in byte order: key, size (null = unknown) and content hash. A page with fewer than p_limit rows is the last.';
 revoke all on function reaper.expected_objects(text, integer, text) from public;
 grant execute on function reaper.expected_objects(text, integer, text) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,5 +1,5 @@
--- known_objects: which of these keys does PostgreSQL know on a backend, and where? A key that is not returned is nobody's.
--- Content lies where its copies are, and without any on the default backend.
+-- known_objects: which of these keys does PostgreSQL know on a backend, and from which table? A key that is not returned is an orphan.
+-- Content is stored where object_locations says, and without a row there on backend default.
 create or replace function reaper.known_objects(p_backend text, p_keys text[])
     returns table (object_key text, place text, content_hash text, size_bytes bigint)
     language sql stable security definer
@@ -37,6 +37,6 @@ as $$
      where d.backend = p_backend and d.object_key = any (p_keys);
 $$;
 comment on function reaper.known_objects(text, text[]) is
-    'The keys among p_keys that are stored content on the backend, are being uploaded (intent), or are owed a deletion (batch, cleanup_queue, cleanup_dlq); the others are orphans.';
+    'The keys among p_keys that are stored content on the backend, being uploaded (intent), or queued for deletion (batch, cleanup_queue, cleanup_dlq); all other keys are orphans.';
 revoke all on function reaper.known_objects(text, text[]) from public;
 grant execute on function reaper.known_objects(text, text[]) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,4 +1,4 @@
--- live_pastes: how many readable pastes each of these contents has, and some of their codes.
+-- live_pastes: how many readable pastes each content has, and some of their codes.
 create or replace function reaper.live_pastes(p_hashes text[], p_examples integer default 5)
     returns table (content_hash text, pastes bigint, examples text[])
     language sql stable security definer
@@ -16,6 +16,6 @@ as $$
       from unnest(p_hashes) as h (content_hash);
 $$;
 comment on function reaper.live_pastes(text[], integer) is
-    'For each content: how many pastes of it can still be read, and the codes of the first p_examples.';
+    'For each content hash: the number of its pastes that can be read, and the codes of the first p_examples.';
 revoke all on function reaper.live_pastes(text[], integer) from public;
 grant execute on function reaper.live_pastes(text[], integer) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,7 +1,6 @@
--- recent_speed: how fast the last batches went, all workers together.
--- Only time in which some batch was in work counts, so the hours between two drains do not. A batch that lay about, because
--- its worker died and another one finished it much later, says nothing about speed; nor does one of collect_unreferenced,
--- which has no rows.
+-- recent_speed: speed of the last batches, all workers together.
+-- Only time in which some batch was in work counts, not the hours between two drains. Batches that took over 10 minutes, because their
+-- worker died and another one finished them, are left out; so are batches of collect_unreferenced, which have no rows.
 create or replace function reaper.recent_speed()
     returns table (batches bigint, rows_deleted bigint, bytes_freed bigint, seconds numeric, rows_per_second numeric)
     language sql stable security definer
@@ -24,6 +23,6 @@ as $$
       from total t;
 $$;
 comment on function reaper.recent_speed() is
-    'What the last 100 batches did, in how many seconds in which at least one of them was in work; rows_per_second is null when there was no run yet.';
+    'Figures of the last 100 batches, and the seconds in which at least one of them was in work; rows_per_second is null before the first run.';
 revoke all on function reaper.recent_speed() from public;
 grant execute on function reaper.recent_speed() to reaper_worker, reaper_ops, reaper_ro;

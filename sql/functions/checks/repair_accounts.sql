@@ -1,5 +1,5 @@
--- repair_accounts: bring the byte accounts to what the rows say, by adding the difference. Nobody has to rest meanwhile; of two
--- that repair at once the second finds nothing left, since it looks only when the first is done.
+-- repair_accounts: correct the byte accounts by inserting the difference to the rows behind them. Safe while writers and workers run; a
+-- second call at the same time waits for the first and then finds no difference.
 create or replace function reaper.repair_accounts()
     returns table (backend text, kind text, was numeric, now numeric)
     language plpgsql volatile security definer
@@ -29,6 +29,6 @@ begin
 end;
 $$;
 comment on function reaper.repair_accounts() is
-    'Sets byte accounts that differ from the rows behind them right, and returns them. Audited; changes no other row, deletes nothing. RP006 outside read committed.';
+    'Corrects byte accounts that differ from the rows behind them, and returns them. Audited; changes no other row, deletes nothing. RP006 outside read committed.';
 revoke all on function reaper.repair_accounts() from public;
 grant execute on function reaper.repair_accounts() to reaper_worker, reaper_ops;

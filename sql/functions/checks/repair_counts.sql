@@ -1,6 +1,6 @@
--- repair_counts: set ref_counts to what the paste rows say, and write down each change.
--- The wrong ones are found without locks; then their content rows are locked in hash order, FOR UPDATE, which waits for every
--- paste that is being inserted, and only a new statement after that counts. Deletes nothing.
+-- repair_counts: set wrong ref_counts to the number of paste rows, and record each change.
+-- Wrong counts are found without locks; then their content rows are locked in hash order, FOR UPDATE, which waits for every paste that is
+-- being inserted, and only a new statement after that counts. Deletes nothing.
 create or replace function reaper.repair_counts(p_limit integer default 1000)
     returns table (content_hash text, was bigint, now bigint)
     language plpgsql volatile security definer
@@ -45,7 +45,7 @@ begin
 end;
 $$;
 comment on function reaper.repair_counts(integer) is
-    'Sets up to p_limit wrong ref_counts to the number of paste rows and returns them; call it until it returns nothing. Recorded in reaper.drift; '
-    'deletes nothing. Writers that count in another transaction than they insert or delete must rest meanwhile. RP006 outside read committed.';
+    'Sets up to p_limit wrong ref_counts to the number of paste rows and returns them; call it until it returns no row. Recorded in reaper.drift; '
+    'deletes nothing. Stop writers that change ref_count in another transaction than the paste row meanwhile. RP006 outside read committed.';
 revoke all on function reaper.repair_counts(integer) from public;
 grant execute on function reaper.repair_counts(integer) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- circuit_states: which backends are left alone now, as all processes together found out.
+-- circuit_states: circuits of all backends that ever failed, shared by all processes.
 create or replace function reaper.circuit_states()
     returns table (backend text, state text, retry_at timestamptz, last_error text)
     language sql stable security definer
@@ -7,6 +7,6 @@ as $$
     select c.backend, c.state, c.retry_at, c.last_error from reaper.circuits c order by c.backend;
 $$;
 comment on function reaper.circuit_states() is
-    'The circuit of every backend that was ever in trouble; one that is not named here is closed.';
+    'Circuit of every backend that ever failed; a backend that is not listed is closed.';
 revoke all on function reaper.circuit_states() from public;
 grant execute on function reaper.circuit_states() to reaper_worker, reaper_app, reaper_ops, reaper_ro;

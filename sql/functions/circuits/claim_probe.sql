@@ -1,5 +1,5 @@
--- claim_probe: be the one who tries a backend whose pause is over. The conditional update is judged again under the row's lock,
--- so of any number that come at once one gets the token, and the backend meets one request instead of a herd.
+-- claim_probe: get the right to send the one probe to a backend whose pause is over. The conditional update is judged again under the
+-- row's lock, so of any number of callers one gets the token, and the backend gets one request.
 create or replace function reaper.claim_probe(p_backend text)
     returns uuid
     language plpgsql volatile security definer
@@ -18,7 +18,7 @@ begin
 end;
 $$;
 comment on function reaper.claim_probe(text) is
-    'Returns a token to whoever may send the one probe to a backend whose circuit is open and whose pause is over; null to all others. '
+    'Returns a token to the one caller that may probe a backend whose circuit is open and whose pause is over; null to all others. '
     'Send one request, then call finish_probe.';
 revoke all on function reaper.claim_probe(text) from public;
 grant execute on function reaper.claim_probe(text) to reaper_worker, reaper_ops;

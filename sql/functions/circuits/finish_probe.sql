@@ -1,5 +1,5 @@
--- finish_probe: how the probe ended. Only with its token: one that was thought lost, and answers after all, must not close a
--- circuit that somebody else has probed since, nor open one that works again.
+-- finish_probe: record how a probe ended. The token is required: a probe that counted as lost and answers late must not close a circuit
+-- that another process has probed since, nor open one that works again.
 create or replace function reaper.finish_probe(p_backend text, p_probe uuid, p_error text default null)
     returns boolean
     language plpgsql volatile security definer
@@ -26,6 +26,6 @@ begin
 end;
 $$;
 comment on function reaper.finish_probe(text, uuid, text) is
-    'Settles a probe: without an error the circuit closes, with one it stays open for twice as long. False, and nothing changes, when the token is no longer the probe''s.';
+    'Records the result of a probe: without an error the circuit closes, with one it stays open for twice as long. Returns false, and changes nothing, if the token is outdated.';
 revoke all on function reaper.finish_probe(text, uuid, text) from public;
 grant execute on function reaper.finish_probe(text, uuid, text) to reaper_worker, reaper_ops;

@@ -1,6 +1,6 @@
--- record_backend_failure: a request got no answer from the backend. settings.circuit_failures of them in a row, of all processes together,
--- open its circuit. What comes in late, while it is open or probed, changes nothing: a hundred requests that were on their way
--- when the backend went are one trip, not twenty.
+-- record_backend_failure: a request got no answer from the backend. settings.circuit_failures of them in a row, of all processes
+-- together, open its circuit. Failures reported while it is open or being probed change nothing: a hundred requests that were running
+-- when the backend failed count as one trip.
 create or replace function reaper.record_backend_failure(p_backend text, p_error text)
     returns text
     language plpgsql volatile security definer
@@ -14,7 +14,7 @@ begin
     insert into reaper.circuits (backend, changed_at) values (p_backend, v_now) on conflict (backend) do nothing;
     update reaper.circuits c
        set failures   = c.failures + 1,
-           last_error = left(coalesce(p_error, 'not said'), 1000)
+           last_error = left(coalesce(p_error, 'no error text'), 1000)
      where c.backend = p_backend and c.state = 'closed';
     update reaper.circuits c
        set state      = 'open',
@@ -28,7 +28,7 @@ begin
 end;
 $$;
 comment on function reaper.record_backend_failure(text, text) is
-    'Says that a request to the backend got no answer, and returns the state of its circuit: closed, open or half_open. '
-    'Call it in a transaction of its own. A refusal of one object is an answer: report that as a success.';
+    'Records that a request to the backend got no answer, and returns the state of its circuit: closed, open or half_open. '
+    'Call it in a transaction of its own. An error response about one object is an answer: report that with record_backend_success.';
 revoke all on function reaper.record_backend_failure(text, text) from public;
 grant execute on function reaper.record_backend_failure(text, text) to reaper_worker, reaper_app, reaper_ops;

@@ -1,5 +1,5 @@
--- record_backend_success: the backend answered. Closes its circuit, also one that is open or probed: an answer is an answer.
--- With nothing to reset it only reads, so that it may follow every request.
+-- record_backend_success: the backend answered. Closes its circuit, also one that is open or being probed.
+-- If there is nothing to reset it only reads, so it may be called after every request.
 create or replace function reaper.record_backend_success(p_backend text)
     returns boolean
     language plpgsql volatile security definer
@@ -20,6 +20,6 @@ begin
 end;
 $$;
 comment on function reaper.record_backend_success(text) is
-    'Says that the backend answered a request; ends its row of failures and closes its circuit. Returns whether that was open.';
+    'Records that the backend answered a request: resets its failures and closes its circuit. Returns whether the circuit was open.';
 revoke all on function reaper.record_backend_success(text) from public;
 grant execute on function reaper.record_backend_success(text) to reaper_worker, reaper_app, reaper_ops;

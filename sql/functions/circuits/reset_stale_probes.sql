@@ -1,5 +1,5 @@
--- reset_stale_probes: a probe whose sender died must not keep its backend half open for ever. The next one may go at once; the
--- pause does not grow, nobody knows what the backend would have answered.
+-- reset_stale_probes: open circuits again whose probe was lost because its sender died. The next probe may start at once; the pause does
+-- not grow, since the backend's answer is unknown.
 create or replace function reaper.reset_stale_probes(p_older_than interval default '2 minutes')
     returns integer
     language plpgsql volatile security definer
@@ -11,7 +11,7 @@ declare
 begin
     if p_older_than is null or p_older_than < interval '0' then
         raise exception sqlstate 'RP005' using
-            message = 'the age of a stale probe must not be negative',
+            message = 'p_older_than must not be null or negative',
             hint    = 'Give an interval such as ''2 minutes''.';
     end if;
     update reaper.circuits c
@@ -22,6 +22,6 @@ begin
 end;
 $$;
 comment on function reaper.reset_stale_probes(interval) is
-    'Opens every circuit again whose probe has been on its way for p_older_than, so that the next probe may go; returns how many.';
+    'Opens every circuit again whose probe has been running for p_older_than, so that the next probe may start; returns how many.';
 revoke all on function reaper.reset_stale_probes(interval) from public;
 grant execute on function reaper.reset_stale_probes(interval) to reaper_worker, reaper_ops;

@@ -1,7 +1,7 @@
--- claim_cleanup: lease owed objects that are due for another try. A leased row comes due again after five minutes: whoever
--- died with it needs no watchdog, and the token keeps a late one from settling what is no longer its own.
--- Fair: each backend with due rows gets its share before any gets more, and one whose circuit is not closed gets none, so that
--- the millions of a sick backend keep nobody else waiting.
+-- claim_cleanup: lease objects from the cleanup queue that are due. A leased row is due again after five minutes, so the lease of a dead
+-- worker needs no watchdog; the token keeps a late worker from settling rows that were leased again.
+-- Fair: each backend with due rows gets its share before any gets more, and a backend whose circuit is not closed gets none, so that the
+-- long queue of a failing backend does not delay the others.
 create or replace function reaper.claim_cleanup(
     p_limit       integer     default 1000,
     p_backend     text        default null,
@@ -14,7 +14,7 @@ as $$
 #variable_conflict use_column
 declare
     v_now      timestamptz := reaper.clock();
-    -- Never later than now: what is due in the future may be in somebody's hands.
+    -- Never later than now: a row that is due in the future may be leased.
     v_due      timestamptz := least(coalesce(p_due_before, v_now), v_now);
     v_lease    uuid        := gen_random_uuid();
     v_busy     text[];
@@ -28,7 +28,7 @@ begin
     -- whose bytes are gone; a durable commit takes all earlier ones with it.
     perform reaper_internal.commit_durably();
     v_busy := reaper_internal.backends_due_for_cleanup(p_backend, v_due);
-    -- First to each its share, then to whoever has more.
+    -- First a fair share for each backend, then the rest of the limit in the same order.
     foreach v_share in array array[ceil(p_limit::numeric / greatest(cardinality(v_busy), 1)), p_limit] loop
         foreach v_backend in array v_busy loop
             continue when v_left = 0;
@@ -42,7 +42,7 @@ begin
 end;
 $$;
 comment on function reaper.claim_cleanup(integer, text, timestamptz) is
-    'Leases up to p_limit objects whose deletion failed before and is due for another try, a fair share of each backend that answers, or of one that is named; all share one lease. '
-    'p_due_before: only what was due by then, so that a pass does not meet its own failures. Delete, then call finish_cleanup.';
+    'Leases up to p_limit objects that are queued for deletion and due, a fair share of each backend whose circuit is closed, or of the one named; all share one lease. '
+    'p_due_before: only objects due by then, so that a pass does not retry its own failures. Delete them, then call finish_cleanup.';
 revoke all on function reaper.claim_cleanup(integer, text, timestamptz) from public;
 grant execute on function reaper.claim_cleanup(integer, text, timestamptz) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- claim_invalidations: lease owed cache entries that are due for another try, as claim_cleanup does with objects.
+-- claim_invalidations: lease cache entries that are queued for deletion and due, as claim_cleanup does with objects.
 create or replace function reaper.claim_invalidations(p_limit integer default 1000)
     returns table (lease uuid, short_code text)
     language plpgsql volatile security definer
@@ -27,6 +27,6 @@ begin
 end;
 $$;
 comment on function reaper.claim_invalidations(integer) is
-    'Leases up to p_limit codes whose cache entry could not be dropped before; all share one lease. Drop, then call finish_invalidations.';
+    'Leases up to p_limit codes whose cache entry is queued for deletion and due; all share one lease. Delete the entries, then call finish_invalidations.';
 revoke all on function reaper.claim_invalidations(integer) from public;
 grant execute on function reaper.claim_invalidations(integer) to reaper_worker, reaper_ops;

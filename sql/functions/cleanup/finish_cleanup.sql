@@ -1,6 +1,6 @@
--- finish_cleanup: settle a lease, in one transaction. What is gone is forgotten, its bytes are taken off the account and its
--- retired name is free. What the backend refused waits longer each time, and the tenth refusal, or one that trying again cannot
--- help, goes to the dead letters with its cause. A backend that was away refused nothing: that costs no attempt.
+-- finish_cleanup: settle a lease, in one transaction. Deleted objects leave the queue and the byte account, and their retired names may be
+-- used again. Refused objects wait longer each time; the tenth refusal, or a permanent one, moves them to the DLQ with the cause. An
+-- outage of the backend is not counted as an attempt.
 create or replace function reaper.finish_cleanup(p_lease uuid, p_failed jsonb)
     returns integer
     language plpgsql volatile security definer
@@ -18,7 +18,7 @@ begin
       from (select q.backend || '/' || q.object_key as name, q.next_attempt
               from reaper.cleanup_queue q
              where q.lease = p_lease
-             -- In order: who comes late locks rows that are leased anew before it sees that they are no longer its own.
+             -- In order: a late caller locks rows that were leased again before it sees that its lease is lost.
              order by q.queue_id
                for update) as h;
     perform reaper_internal.require_lease(
@@ -35,7 +35,7 @@ begin
 end;
 $$;
 comment on function reaper.finish_cleanup(uuid, jsonb) is
-    'Settles the objects of a lease: [] = all are gone, else the failures as finish_batch takes them; null = nothing was tried. '
-    'RP001 when the lease is lost, RP005 for keys that are not in it. Returns how many are gone.';
+    'Settles the objects of a lease: [] = all were deleted, else the failures in the format of finish_batch; null = no deletion was tried. '
+    'RP001 if the lease is no longer held, RP005 for keys that are not in it. Returns how many were deleted.';
 revoke all on function reaper.finish_cleanup(uuid, jsonb) from public;
 grant execute on function reaper.finish_cleanup(uuid, jsonb) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- finish_invalidations: settle a lease of cache entries. They are never given up: a cache that is back is a cache that can serve them.
+-- finish_invalidations: settle a lease of cache entries. Failed ones are retried without limit: once Redis is back it could serve them.
 create or replace function reaper.finish_invalidations(p_lease uuid, p_failed jsonb)
     returns integer
     language plpgsql volatile security definer
@@ -10,9 +10,9 @@ declare
 begin
     perform reaper_internal.require_report(p_failed);
     perform reaper_internal.require_lease(
-        -- In order: who comes late locks codes that are leased anew before it sees that they are no longer its own.
+        -- In order: a late caller locks codes that were leased again before it sees that its lease is lost.
         array(select i.short_code from reaper.invalidations i where i.lease = p_lease order by i.short_code for update),
-        -- A code that is owed again since was taken out of the lease: whoever tries it next settles it.
+        -- A code that was queued again has left this lease: the next lease settles it.
         array(select f.failure ->> 'short_code'
                 from jsonb_array_elements(p_failed) as f (failure)
                where not exists (select from reaper.invalidations i
@@ -36,6 +36,6 @@ begin
 end;
 $$;
 comment on function reaper.finish_invalidations(uuid, jsonb) is
-    'Settles the codes of a lease: [] = all entries are gone, else the failures as finish_batch takes them; null = nothing was tried. RP001 when the lease is lost, RP005 for codes that are not in it. Returns how many are gone.';
+    'Settles the codes of a lease: [] = all cache entries were deleted, else the failures in the format of finish_batch; null = no deletion was tried. RP001 if the lease is no longer held, RP005 for codes that are not in it. Returns how many were deleted.';
 revoke all on function reaper.finish_invalidations(uuid, jsonb) from public;
 grant execute on function reaper.finish_invalidations(uuid, jsonb) to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- clock: the only time there is. Workers' clocks never decide what is due.
--- Tests move it through settings.clock_offset, which only the owner can write: no session can make a live row look expired.
+-- clock: the only source of time for decisions. Clocks of workers never decide what is due.
+-- Tests shift it through settings.clock_offset, which only the owner can write: no session can make a live row look expired.
 create or replace function reaper.clock()
     returns timestamptz
     language sql stable security definer

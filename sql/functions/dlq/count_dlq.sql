@@ -1,4 +1,4 @@
--- count_dlq: how many dead letters there are, by backend and cause: what one looks at before one decides.
+-- count_dlq: count DLQ entries by backend and cause, before a decision about them.
 create or replace function reaper.count_dlq(
     p_backend        text        default null,
     p_cause          text        default null,
@@ -26,7 +26,7 @@ as $$
      order by d.backend, d.cause;
 $$;
 comment on function reaper.count_dlq(text, text, bigint[], timestamptz) is
-    'Counts objects whose deletion was given up, by backend and cause: of one backend, one cause, certain numbers, given up by then; null = any. '
-    'retired_names: how many of them keep their name from being used again.';
+    'Counts DLQ entries by backend and cause. Filters: backend, cause, queue_ids, moved to the DLQ by p_buried_before; null = any. '
+    'retired_names: how many of them keep their object key from being reused.';
 revoke all on function reaper.count_dlq(text, text, bigint[], timestamptz) from public;
 grant execute on function reaper.count_dlq(text, text, bigint[], timestamptz) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,5 +1,5 @@
--- retry_dlq: owe deletions again that were given up: the cause is mended. The object moves back to the queue with the number it
--- always had and all its attempts before it; its bytes never left the account.
+-- retry_dlq: queue DLQ entries for deletion again, after their cause was removed. An entry keeps its number and its attempts; its bytes
+-- never left the byte account.
 create or replace function reaper.retry_dlq(
     p_backend        text        default null,
     p_cause          text        default null,
@@ -20,7 +20,7 @@ begin
     with moved as (
         delete from reaper.cleanup_dlq d
          where d.queue_id = any (v_picked)
-           -- Never so unless somebody wrote into the tables by hand; then one row is enough.
+           -- Only possible after the tables were changed by hand; then one row is enough.
            and not exists (select from reaper.cleanup_queue q where q.backend = d.backend and q.object_key = d.object_key)
         returning d.queue_id, d.backend, d.object_key, d.content_hash, d.size_bytes, d.last_error, d.queued_at, d.passes_left
     )
@@ -38,7 +38,7 @@ begin
 end;
 $$;
 comment on function reaper.retry_dlq(text, text, bigint[], text, integer, timestamptz) is
-    'Moves up to p_limit dead letters back to the cleanup queue, due at once: of one backend, one cause, certain numbers, given up by then; null = any. '
+    'Moves up to p_limit DLQ entries back to the cleanup queue, due at once. Filters: backend, cause, queue_ids, moved to the DLQ by p_buried_before; null = any. '
     'Returns how many; call it until it returns 0. Audited.';
 revoke all on function reaper.retry_dlq(text, text, bigint[], text, integer, timestamptz) from public;
 grant execute on function reaper.retry_dlq(text, text, bigint[], text, integer, timestamptz) to reaper_ops;

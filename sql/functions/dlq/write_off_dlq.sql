@@ -1,7 +1,7 @@
--- write_off_dlq: stop owing a deletion: somebody removed the object by hand, or it may stay for ever. Its bytes leave the account,
--- and the audit keeps its name, the last trace of it.
--- A retired name stays owed unless p_free_names is given: the object may still be there and a late deletion of it still on its
--- way, and who stored the same content under that name again would lose it. Names that reaper made are never used twice.
+-- write_off_dlq: remove DLQ entries without deleting their objects, because an object was removed by hand or may stay for ever. Its bytes
+-- leave the byte account; the audit keeps its key.
+-- An entry whose key is retired stays unless p_free_names is given: the object may still exist and a late deletion of it may still be
+-- running, which would delete the same content stored under that key again. Keys that reaper generates are never reused.
 create or replace function reaper.write_off_dlq(
     p_backend        text        default null,
     p_cause          text        default null,
@@ -42,7 +42,7 @@ begin
 end;
 $$;
 comment on function reaper.write_off_dlq(text, text, bigint[], text, integer, timestamptz, boolean) is
-    'Forgets up to p_limit dead letters without deleting anything; the filters are those of retry_dlq, a reason is required and kept in reaper.audit with the name of each object. '
-    'An object whose name is in reaper.retired_keys is left, unless p_free_names says that the name may be used again. Returns how many; call it until it returns 0.';
+    'Removes up to p_limit DLQ entries without deleting any object; filters as in retry_dlq. A reason is required and kept in reaper.audit with the key of each object. '
+    'An entry whose key is in reaper.retired_keys stays, unless p_free_names allows the key to be reused. Returns how many; call it until it returns 0.';
 revoke all on function reaper.write_off_dlq(text, text, bigint[], text, integer, timestamptz, boolean) from public;
 grant execute on function reaper.write_off_dlq(text, text, bigint[], text, integer, timestamptz, boolean) to reaper_ops;

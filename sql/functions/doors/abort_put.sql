@@ -1,4 +1,4 @@
--- abort_put: give a put up. Without it the pending reaper would do the same, only later.
+-- abort_put: give up a put. Without this call the pending reaper would drop the intent later.
 create or replace function reaper.abort_put(p_intent_id uuid, p_uploaded boolean default true)
     returns boolean
     language plpgsql volatile security definer
@@ -21,6 +21,6 @@ begin
 end;
 $$;
 comment on function reaper.abort_put(uuid, boolean) is
-    'Ends an intent without a paste and frees what it reserved; false when it is gone already. p_uploaded: false only when no upload to its key was ever begun.';
+    'Ends an intent without a paste and frees its reservation; false if the intent does not exist any more. p_uploaded: false only if no upload to its key was ever begun.';
 revoke all on function reaper.abort_put(uuid, boolean) from public;
 grant execute on function reaper.abort_put(uuid, boolean) to reaper_worker, reaper_app, reaper_ops;

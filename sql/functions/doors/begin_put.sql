@@ -1,6 +1,6 @@
--- begin_put: write down what is about to be stored, before a byte of it is sent: bytes that nobody commits are found by their intent.
--- It takes no reference, and its object key is its own, so an abandoned put harms nobody. Bytes are reserved also when the
--- content is there already, for it may be gone at the commit; on a full store such a put goes on without.
+-- begin_put: record what is about to be stored, before a byte of it is sent: bytes that are never committed are found by their intent.
+-- It takes no reference, and its object key is unique, so an abandoned put harms no other paste. Bytes are reserved also if the content
+-- exists, for it may be deleted before the commit; on a full store such a put continues without a reservation.
 create or replace function reaper.begin_put(
     p_short_code    text,
     p_content_hash  text,
@@ -25,7 +25,7 @@ begin
     perform reaper_internal.require_put(p_short_code, p_content_hash, p_size_bytes);
     perform reaper_internal.require_expiry(p_expires_at, v_now);
     perform reaper_internal.require_free_code(p_short_code);
-    -- An upload follows this commit: the intent must be on disk before, or a crash would leave bytes that nobody knows of.
+    -- An upload follows this commit: the intent must be on disk before, or a crash would leave bytes without any record.
     if current_setting('synchronous_commit') in ('off', 'local') then
         perform set_config('synchronous_commit', 'on', true);
     end if;
@@ -54,7 +54,7 @@ begin
 end;
 $$;
 comment on function reaper.begin_put(text, text, bigint, timestamptz) is
-    'Announces a paste and reserves room for its bytes. Call it in a transaction of its own and commit before you upload. If upload_required, '
-    'store the bytes on backend under object_key; then call commit_put. 23505 when the code is taken, RP005 for bad arguments, RP006 outside read committed, RP008 without room.';
+    'Records the intent to store a paste and reserves room for its bytes. Call it in a transaction of its own and commit before you upload. If upload_required, '
+    'store the bytes on backend under object_key; then call commit_put. 23505 if the code is taken, RP005 for invalid arguments, RP006 outside read committed, RP008 if no backend has room.';
 revoke all on function reaper.begin_put(text, text, bigint, timestamptz) from public;
 grant execute on function reaper.begin_put(text, text, bigint, timestamptz) to reaper_worker, reaper_app, reaper_ops;

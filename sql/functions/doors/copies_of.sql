@@ -1,5 +1,5 @@
--- copies_of: everywhere that a content's bytes lie. Where no copy is written down, an application stored them by itself: on
--- backend default, under the content's object_key or its hash. Whoever reads tries them in this order.
+-- copies_of: all copies of a content. Without a row in object_locations the application stored the bytes itself: on backend default, under
+-- the content's object_key or its hash. Readers try the copies in this order.
 create or replace function reaper.copies_of(p_content_hash text)
     returns table (backend text, object_key text, size_bytes bigint)
     language sql stable security definer
@@ -18,6 +18,6 @@ as $$
      order by coalesce(s.state, 'closed') = 'closed' desc, coalesce(l.backend, 'default');
 $$;
 comment on function reaper.copies_of(text) is
-    'All copies of a content, those on backends that answer first; nothing when there is no such content.';
+    'All copies of a content, those on backends with a closed circuit first; no row if the content does not exist.';
 revoke all on function reaper.copies_of(text) from public;
 grant execute on function reaper.copies_of(text) to reaper_worker, reaper_app, reaper_ops, reaper_ro;

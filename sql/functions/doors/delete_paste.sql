@@ -1,5 +1,5 @@
--- delete_paste: the paste is over now; the next drain collects it like every other, so nobody else has to count references.
--- Its cache entry, which was to live longer, is owed a deletion by the same commit, also if the caller dies before it sees to that.
+-- delete_paste: expire the paste now; the next drain deletes it like every other, so callers need not count references.
+-- The same commit queues its cache entry for deletion, so the entry is deleted even if the caller dies.
 create or replace function reaper.delete_paste(p_short_code text)
     returns boolean
     language plpgsql volatile security definer
@@ -24,6 +24,6 @@ begin
 end;
 $$;
 comment on function reaper.delete_paste(text) is
-    'Makes a paste unreadable now; the next drain removes it. False when it was unreadable already. Drop your cache entry afterwards; a worker does it too.';
+    'Makes a paste unreadable now; the next drain deletes it. False if it was unreadable already. Delete your cache entry afterwards; a worker does so too.';
 revoke all on function reaper.delete_paste(text) from public;
 grant execute on function reaper.delete_paste(text) to reaper_worker, reaper_app, reaper_ops;

@@ -1,5 +1,5 @@
--- extend_paste: give a paste another expiry, also one that has expired or is claimed, as long as its row is there: the mark goes
--- in the same UPDATE, and a drop takes only rows that are marked and due. A shorter life is a promise to the cache too.
+-- extend_paste: change the expiry of a paste, also of one that has expired or is claimed, as long as its row exists: the mark is removed in
+-- the same UPDATE, and a drop deletes only rows that are marked and due. A shorter life queues the cache entry for deletion.
 create or replace function reaper.extend_paste(p_short_code text, p_expires_at timestamptz)
     returns boolean
     language plpgsql volatile security definer
@@ -31,6 +31,6 @@ begin
 end;
 $$;
 comment on function reaper.extend_paste(text, timestamptz) is
-    'Sets when a paste expires, null = never; revives one that has expired and is not yet deleted. False when its row is gone. RP005 for a time that has passed.';
+    'Sets when a paste expires, null = never; revives a paste that has expired and is not deleted yet. False if its row does not exist. RP005 for a time in the past.';
 revoke all on function reaper.extend_paste(text, timestamptz) from public;
 grant execute on function reaper.extend_paste(text, timestamptz) to reaper_worker, reaper_app, reaper_ops;

@@ -1,5 +1,5 @@
--- claim_expired: lease the oldest due pastes to one worker, as one batch.
--- Safe with any number of callers: rows that others hold are skipped, and the mark is set while the row lock is held.
+-- claim_expired: mark the oldest due pastes for one worker, as one batch.
+-- Safe with any number of callers: rows that other transactions hold are skipped, and the mark is set while the row lock is held.
 -- The plan is pinned (index order, keyed access), so a claim costs the same whatever the size and statistics of the table.
 create or replace function reaper.claim_expired(
     p_limit       integer     default 1000,
@@ -26,7 +26,7 @@ declare
 begin
     perform reaper_internal.require_limit(p_limit);
     perform reaper_internal.require_worker(p_worker);
-    -- The drop would be refused, and the rows would stay marked until the watchdog comes.
+    -- The drop would be refused, and the rows would stay marked until the watchdog runs.
     perform reaper_internal.require_read_committed();
 
     loop
@@ -57,7 +57,7 @@ begin
 end;
 $$;
 comment on function reaper.claim_expired(integer, text, timestamptz, text) is
-    'Marks up to p_limit of the oldest due pastes DELETION_IN_PROGRESS and returns their batch; no row when nothing is due. '
-    'Skips rows that others hold and rows in reaper.blocked. p_after (inclusive) and p_after_code (exclusive) go on where the last claim ended. RP006 outside read committed.';
+    'Marks up to p_limit of the oldest due pastes DELETION_IN_PROGRESS and returns their batch; no row if nothing is due. '
+    'Skips rows that other transactions hold and rows in reaper.blocked. p_after (inclusive) and p_after_code (exclusive) continue where the last claim ended. RP006 outside read committed.';
 revoke all on function reaper.claim_expired(integer, text, timestamptz, text) from public;
 grant execute on function reaper.claim_expired(integer, text, timestamptz, text) to reaper_worker, reaper_ops;

@@ -9,6 +9,6 @@ as $$
      where p.expires_at <= reaper.clock() and p.deletion_status = 'NOT_EXPIRED';
 $$;
 comment on function reaper.count_due() is
-    'How many pastes are due and not claimed yet.';
+    'Number of pastes that are due and not claimed yet.';
 revoke all on function reaper.count_due() from public;
 grant execute on function reaper.count_due() to reaper_worker, reaper_ops, reaper_ro;

@@ -1,5 +1,5 @@
--- drain: the database half of a drain, from psql alone: claim, drop, commit, until nothing is due.
--- Its released batches are ownerless: the next worker adopts them and does the S3 and Redis part.
+-- drain: the database half of a drain, for psql: claim, drop, commit, until nothing is due.
+-- Its released batches are ownerless: the next worker adopts them and deletes objects and cache entries.
 -- A procedure that commits can have neither SECURITY DEFINER nor a SET clause, so every name here is qualified.
 create or replace procedure reaper.drain(p_batch_size integer default 1000, p_max_batches integer default null)
     language plpgsql
@@ -18,13 +18,13 @@ declare
     v_futile   integer := 0;
 begin
     while p_max_batches is null or v_batches < p_max_batches loop
-        -- A claim that a crash of the server undoes is made again; the drop makes itself durable.
+        -- A claim that a server crash undoes is repeated; the drop makes its own commit durable.
         perform pg_catalog.set_config('synchronous_commit', 'off', true);
         select c.* into v_claim from reaper.claim_expired(p_batch_size, v_worker, v_after, v_code) as c;
         commit;
         if v_claim.batch_id is null then
-            -- The cursor has passed rows that came late or were given back: the end is only where a pass from the start
-            -- releases nothing. Rows that somebody held at the moment of their drop are worth a second look, and a third: most
+            -- The cursor has passed rows that were inserted late or returned: the drain ends only when a pass from the start
+            -- releases nothing. Rows that another transaction held during their drop are tried a second and a third time: most
             -- often it was the claim of another drain. Rows whose content is held were waited for already.
             if v_released > 0 then
                 v_futile := 0;
@@ -54,14 +54,14 @@ begin
             v_rows := v_rows + v_dropped;
         end if;
     end loop;
-    raise notice 'drained % rows in % batches; a worker that adopts them deletes objects and cache entries', v_rows, v_batches;
+    raise notice 'drained % rows in % batches; the next worker adopts them and deletes objects and cache entries', v_rows, v_batches;
     if v_failed > 0 then
-        raise notice '% times a batch did not get its locks, or was lost, and its rows were given back', v_failed;
+        raise notice '% batches were not released (no lock, or no longer held); their rows were returned to NOT_EXPIRED', v_failed;
     end if;
 end;
 $$;
 comment on procedure reaper.drain(integer, integer) is
     'Claims and releases due pastes batch by batch, with a COMMIT after each, until nothing more can be released or p_max_batches are done. '
-    'Call it outside a transaction. Objects and cache entries follow when a worker adopts the batches.';
+    'Call it outside a transaction. The next worker adopts the batches and deletes objects and cache entries.';
 revoke all on procedure reaper.drain(integer, integer) from public;
 grant execute on procedure reaper.drain(integer, integer) to reaper_worker, reaper_ops;

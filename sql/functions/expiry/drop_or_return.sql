@@ -1,5 +1,5 @@
--- drop_or_return: drop_references for callers without side effects of their own, with the patience that a worker has.
--- What passes by itself is tried three times; then the rows go back, and the caller goes on with others.
+-- drop_or_return: drop_references for drain(), which deletes no objects itself. Lock failures are tried three times, as a worker does;
+-- then the rows are returned, and the caller continues with others.
 create or replace function reaper.drop_or_return(p_batch_id uuid)
     returns integer
     language plpgsql volatile security definer
@@ -21,12 +21,12 @@ begin
     begin
         perform reaper.return_batch(p_batch_id);
     exception when sqlstate 'RP001' then
-        null;  -- somebody took it since the last try
+        null;  -- the batch was taken back since the last attempt
     end;
     return null;
 end;
 $$;
 comment on function reaper.drop_or_return(uuid) is
-    'For drain(): releases a claimed batch and leaves it ownerless; after three lock failures gives its rows back. Returns how many rows are gone, null when it was not released.';
+    'For drain(): releases a claimed batch and leaves it ownerless; after three lock failures returns its rows. Returns the number of deleted rows, null if the batch was not released.';
 revoke all on function reaper.drop_or_return(uuid) from public;
 grant execute on function reaper.drop_or_return(uuid) to reaper_worker, reaper_ops;

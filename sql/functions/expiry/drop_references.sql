@@ -1,6 +1,6 @@
--- drop_references: release the references of one's batch and return the objects that nobody needs any more.
+-- drop_references: release the references of a batch and return the objects that no content needs any more.
 -- One transaction decides and decrements, from the rows that it deleted itself; a crash leaves all of it or nothing.
--- Called again on a RELEASED batch it returns the journalled set again: the first answer may have been lost.
+-- Called again on a RELEASED batch it returns the recorded objects again: the first answer may have been lost.
 create or replace function reaper.drop_references(p_batch_id uuid)
     returns table (content_hash text, backend text, object_key text, size_bytes bigint)
     language plpgsql volatile security definer
@@ -20,15 +20,15 @@ begin
     if v_batch.state = 'CLAIMED' then
         perform reaper_internal.commit_durably();
         begin
-            -- A few pastes are left to whoever holds their content, so that drops side by side do not wait for each other.
+            -- Up to a tenth of the pastes are left out if their content is locked, so that parallel drops do not wait for each other.
             select * into v_released
               from reaper_internal.release_or_block(v_batch.short_codes, v_batch.places, v_now, cardinality(v_batch.short_codes) / 10);
         exception when lock_not_available then
             begin
-                -- So many that to come back for them would cost more than to wait.
+                -- More are locked: trying them later would cost more than waiting now.
                 select * into v_released from reaper_internal.release_or_block(v_batch.short_codes, v_batch.places, v_now, null);
             exception when lock_not_available then
-                -- Somebody holds a content row for long: everything else goes, and the pastes of that one are given back.
+                -- A content row is locked for long: all other pastes are released, those of locked contents are returned.
                 select * into v_released
                   from reaper_internal.release_or_block(v_batch.short_codes, v_batch.places, v_now, cardinality(v_batch.short_codes));
             end;
@@ -50,7 +50,7 @@ begin
          where b.batch_id = p_batch_id
         returning b.* into v_batch;
 
-        -- Rows that somebody else holds at this moment stay marked, in a batch of their own that the watchdog gives back.
+        -- Rows that another transaction holds stay marked, in an ownerless batch whose rows the watchdog returns.
         if v_released.busy_codes <> '{}' then
             insert into reaper.batches (batch_id, short_codes, rows_claimed, claimed_at, held_since)
             values (gen_random_uuid(), v_released.busy_codes, cardinality(v_released.busy_codes), v_now, v_now);
@@ -65,6 +65,6 @@ end;
 $$;
 comment on function reaper.drop_references(uuid) is
     'Deletes the batch''s paste rows that are still marked and still expired, subtracts their references, deletes the content rows '
-    'that reach zero, and returns their objects, one per copy: delete those, then call finish_batch. RP001 when the batch is lost, RP006 outside read committed.';
+    'that reach zero, and returns their objects, one per copy: delete those, then call finish_batch. RP001 if the batch is no longer held, RP006 outside read committed.';
 revoke all on function reaper.drop_references(uuid) from public;
 grant execute on function reaper.drop_references(uuid) to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- finish_batch: settle a RELEASED batch. What succeeded outside is forgotten, what failed moves to a queue, in one transaction.
--- Only keys and codes of this very batch are accepted: nobody can queue an object for deletion that nobody released.
+-- finish_batch: settle a RELEASED batch, in one transaction. Objects and cache entries that were deleted leave the batch, failed ones move
+-- to a queue. Only keys and codes of this batch are accepted, so no caller can queue an object that was not released.
 create or replace function reaper.finish_batch(p_batch_id uuid, p_failed jsonb default null)
     returns table (
         rows_deleted integer, rows_returned integer, rows_blocked integer,
@@ -40,7 +40,7 @@ begin
 end;
 $$;
 comment on function reaper.finish_batch(uuid, jsonb) is
-    'Settles a released batch and returns its figures. p_failed: null = nothing was done outside, everything is queued; ''[]'' = all succeeded; '
-    'else the failures, [{"backend", "object_key", "error", "permanent", "outage"}] and [{"short_code", "error"}]. RP001 when the batch is lost, RP005 for keys that are not in it.';
+    'Settles a released batch and returns its figures. p_failed: null = no deletion was tried, everything is queued; ''[]'' = all succeeded; '
+    'else the failures, [{"backend", "object_key", "error", "permanent", "outage"}] and [{"short_code", "error"}]. RP001 if the batch is no longer held, RP005 for keys that are not in it.';
 revoke all on function reaper.finish_batch(uuid, jsonb) from public;
 grant execute on function reaper.finish_batch(uuid, jsonb) to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- plan_drain: what a drain would do now. Content is freed only where every paste that names it is due, with all its copies:
--- bytes after dedup.
+-- plan_drain: what a drain would do now. Content is counted as freed only if every paste that names it is due, with all its copies: bytes
+-- after dedup.
 create or replace function reaper.plan_drain()
     returns table (
         rows_due bigint, rows_blocked bigint, oldest_due timestamptz,
@@ -34,7 +34,7 @@ as $$
       from judged j;
 $$;
 comment on function reaper.plan_drain() is
-    'What a drain would do now: due rows, the objects and bytes that would really go, contents that stay because a live paste names them, '
-    'and the speed of the last batches. Reads, changes nothing.';
+    'What a drain would do now: due rows, objects and bytes that would be deleted, contents kept because a live paste names them, '
+    'and the speed of the last batches. Read-only.';
 revoke all on function reaper.plan_drain() from public;
 grant execute on function reaper.plan_drain() to reaper_ops, reaper_ro, reaper_worker;

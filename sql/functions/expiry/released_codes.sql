@@ -1,4 +1,4 @@
--- released_codes: the pastes of a released batch, whose cache entries are to be dropped.
+-- released_codes: the codes of a released batch, whose cache entries are to be deleted.
 create or replace function reaper.released_codes(p_batch_id uuid)
     returns text[]
     language plpgsql volatile security definer
@@ -11,6 +11,6 @@ begin
 end;
 $$;
 comment on function reaper.released_codes(uuid) is
-    'The codes of a released batch''s pastes: drop their cache entries. RP001 when the batch is lost.';
+    'Codes of the pastes of a released batch: delete their cache entries. RP001 if the batch is no longer held.';
 revoke all on function reaper.released_codes(uuid) from public;
 grant execute on function reaper.released_codes(uuid) to reaper_worker, reaper_ops;

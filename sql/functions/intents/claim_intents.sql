@@ -1,6 +1,6 @@
--- claim_intents: lease puts that were begun long ago and neither committed nor aborted. Backends take turns, so that thousands of
--- one cannot keep the others waiting; those whose circuit is open are left out, nobody could look at their objects.
--- A leased intent comes due again after five minutes: whoever died with it needs no watchdog.
+-- claim_intents: lease puts that were begun long ago and neither committed nor aborted. Backends take turns, so that thousands of intents
+-- of one do not delay the others; backends whose circuit is not closed are left out, since their objects cannot be checked.
+-- A leased intent is due again after five minutes, so the lease of a dead worker needs no watchdog.
 create or replace function reaper.claim_intents(p_limit integer default 100)
     returns table (
         lease uuid, intent_id uuid, short_code text, content_hash text, size_bytes bigint, expires_at timestamptz,
@@ -28,7 +28,7 @@ begin
                   from reaper.put_intents i
                  where i.backend = b.name
                    and i.next_attempt <= v_now
-                   -- The setting may have grown since the put began.
+                   -- The setting may have been raised since the put began.
                    and i.begun_at <= v_now - s.intent_min_age
                  order by i.next_attempt
                  limit p_limit
@@ -50,7 +50,7 @@ begin
 end;
 $$;
 comment on function reaper.claim_intents(integer) is
-    'Leases up to p_limit puts that were begun before settings.intent_min_age and not settled, a fair share of each backend that answers; all share one lease. '
-    'Look at the object of each, then call finish_intent, or return_intent where the backend did not answer.';
+    'Leases up to p_limit puts that are older than settings.intent_min_age and not settled, a fair share of each backend whose circuit is closed; all share one lease. '
+    'Check the object of each, then call finish_intent, or return_intent if the backend did not answer.';
 revoke all on function reaper.claim_intents(integer) from public;
 grant execute on function reaper.claim_intents(integer) to reaper_worker, reaper_ops;

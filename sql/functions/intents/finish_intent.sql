@@ -1,6 +1,6 @@
--- finish_intent: end what a writer left open. Its object is there and whole: the paste is made on the writer's behalf, in the
--- way the writer would have made it. In every other case the intent is dropped and its key deleted: the writer was never told
--- that it had succeeded, so nothing is lost that anybody relies on.
+-- finish_intent: settle an intent that its writer left open. If its object exists and is complete, the paste is created as the writer
+-- would have done. In every other case the intent is dropped and its key queued for deletion: the writer was never told that it had
+-- succeeded, so no promise is broken.
 create or replace function reaper.finish_intent(
     p_intent_id  uuid,
     p_lease      uuid,
@@ -33,8 +33,8 @@ begin
             perform reaper_internal.finish_put(v_intent, true, v_now);
             return 'committed';
         exception when others then
-            -- The code is taken, no room was reserved, or a constraint of the application's says no: the writer would not have
-            -- succeeded either. What passes, or a right that we lack, is no reason to drop anything.
+            -- The code is taken, no room was reserved, or a constraint of the application refuses: the writer would not have
+            -- succeeded either. A transient error or a missing right is no reason to drop the intent.
             if reaper_internal.is_transient(sqlstate) or sqlstate = '42501' then
                 raise;
             end if;
@@ -45,7 +45,7 @@ begin
 end;
 $$;
 comment on function reaper.finish_intent(uuid, uuid, boolean, bigint, text) is
-    'Settles a leased intent by what was found under its key: committed (object there, p_size and SHA-256 p_hash right, and settings.pending_action says so), '
-    'else dropped; gone when its writer was first. RP001 when the lease is lost, RP006 outside read committed.';
+    'Settles a leased intent by what was found under its key: committed (object found, p_size and SHA-256 p_hash as announced, and settings.pending_action is commit), '
+    'else dropped; gone if its writer settled it first. RP001 if the lease is no longer held, RP006 outside read committed.';
 revoke all on function reaper.finish_intent(uuid, uuid, boolean, bigint, text) from public;
 grant execute on function reaper.finish_intent(uuid, uuid, boolean, bigint, text) to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- return_intent: the backend did not say whether the object is there, so nothing is decided. Asked again soon, for the intent
--- holds reserved bytes; an intent is never given up unseen.
+-- return_intent: end the lease of an intent whose backend did not answer; the intent is not decided. It is due again soon, for it holds
+-- reserved bytes, and is never dropped before its object was checked.
 create or replace function reaper.return_intent(p_intent_id uuid, p_lease uuid, p_error text)
     returns boolean
     language plpgsql volatile security definer
@@ -23,6 +23,6 @@ begin
 end;
 $$;
 comment on function reaper.return_intent(uuid, uuid, text) is
-    'Gives a leased intent back because its backend did not answer, to be looked at again within ten minutes; false when its writer settled it. RP001 when the lease is lost.';
+    'Ends the lease of an intent because its backend did not answer; it is due again within ten minutes. False if its writer settled it. RP001 if the lease is no longer held.';
 revoke all on function reaper.return_intent(uuid, uuid, text) from public;
 grant execute on function reaper.return_intent(uuid, uuid, text) to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- enqueue_job: put a job into procrastinate's queue unless one of the same name waits already.
--- Looks before it inserts: a rejected insert would write an ERROR into the server's log each time.
+-- enqueue_job: put a job into procrastinate's queue unless one with the same queueing lock waits already.
+-- Checks before it inserts: a rejected insert would write an ERROR into the server's log each time.
 create or replace function reaper.enqueue_job(p_task text, p_lock text, p_args jsonb, p_queue text default 'reaper')
     returns boolean
     language plpgsql volatile security definer
@@ -17,6 +17,6 @@ exception when unique_violation then
 end;
 $$;
 comment on function reaper.enqueue_job(text, text, jsonb, text) is
-    'Queues a job under the name p_lock; false when one of that name waits already. A job of that name that runs does not count.';
+    'Queues a job with the queueing lock p_lock; false if one with that lock waits already. A job that is running does not count.';
 revoke all on function reaper.enqueue_job(text, text, jsonb, text) from public;
 grant execute on function reaper.enqueue_job(text, text, jsonb, text) to reaper_worker, reaper_ops;

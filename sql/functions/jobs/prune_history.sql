@@ -1,5 +1,5 @@
--- prune_history: forget old figures, drift and job errors, and sooner the names of what went; a bounded number of each at a
--- time. The audit is kept.
+-- prune_history: delete old figures, drift and job errors, and earlier the codes and hashes of finished runs; a bounded number of each per
+-- call. The audit is kept.
 create or replace function reaper.prune_history(p_older_than interval default '90 days', p_limit integer default 1000)
     returns integer
     language plpgsql volatile security definer
@@ -35,7 +35,7 @@ begin
 end;
 $$;
 comment on function reaper.prune_history(interval, integer) is
-    'Deletes up to p_limit rows each of reaper.runs, reaper.drift and reaper.job_errors that are older than p_older_than, and lets up to p_limit runs '
-    'forget codes and hashes after settings.keep_codes; returns how many rows it changed.';
+    'Deletes up to p_limit rows each of reaper.runs, reaper.drift and reaper.job_errors that are older than p_older_than, and clears codes and hashes of up to p_limit '
+    'runs older than settings.keep_codes; returns how many rows it changed.';
 revoke all on function reaper.prune_history(interval, integer) from public;
 grant execute on function reaper.prune_history(interval, integer) to reaper_worker, reaper_ops;

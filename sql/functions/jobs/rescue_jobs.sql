@@ -1,6 +1,6 @@
--- rescue_jobs: free the jobs of dead workers, a bounded number at a time, each under a savepoint of its own.
--- A job whose name waits again already is finished as failed: to queue it would violate that name, and did so for ever.
--- A job that lost its worker three times is to blame itself, and is not tried again.
+-- rescue_jobs: queue the jobs of dead workers again, a bounded number per call, each under a savepoint of its own.
+-- If a job with the same queueing lock waits already, the job is marked failed: queueing it would violate the lock's unique index each time.
+-- A job whose worker died three times is marked failed, since the job itself may be the cause.
 create or replace function reaper.rescue_jobs(p_silence interval default '120 seconds', p_limit integer default 100)
     returns table (job_id bigint, task text, outcome text)
     language plpgsql volatile security definer
@@ -23,23 +23,23 @@ begin
         task := v_job.task_name;
         begin
             if v_job.attempts >= 3 then
-                outcome := 'failed: its worker died three times';
+                outcome := 'failed: three workers died while running it';
             else
                 perform procrastinate.procrastinate_retry_job_v2(v_job.id, clock_timestamp(), null, null, null);
                 outcome := 'queued again';
             end if;
         exception when unique_violation then
-            outcome := 'failed: another of its name waits already';
+            outcome := 'failed: another job with the same queueing lock waits';
         end;
         if outcome <> 'queued again' then
             perform procrastinate.procrastinate_finish_job_v1(v_job.id, 'failed', false);
         end if;
-        perform reaper.record_job_error(v_job.id, v_job.task_name, v_job.attempts, 'its worker died; ' || outcome);
+        perform reaper.record_job_error(v_job.id, v_job.task_name, v_job.attempts, 'worker died; ' || outcome);
         return next;
     end loop;
 end;
 $$;
 comment on function reaper.rescue_jobs(interval, integer) is
-    'Queues jobs of workers again that have been silent for p_silence; fails those whose name waits already and those that lost three workers. Returns what became of each.';
+    'Queues the jobs of workers again that sent no heartbeat for p_silence; marks a job failed if another with the same queueing lock waits, or if three workers died while running it. Returns the outcome of each.';
 revoke all on function reaper.rescue_jobs(interval, integer) from public;
 grant execute on function reaper.rescue_jobs(interval, integer) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- add_retention_policy: write down that old rows of a table are to go. Nothing is deleted before enable_policy().
+-- add_retention_policy: register that old rows of a table are to be deleted. Nothing is deleted before enable_policy().
 -- No text of the caller becomes SQL: the table is a regclass, the column is looked up, the age is an interval.
 create or replace function reaper.add_retention_policy(
     p_name           text,
@@ -33,8 +33,8 @@ begin
      where c.oid = p_table
         on conflict (name) do nothing;
     if not found then
-        perform reaper_internal.require_no_problems(p_name, array['the name is taken'],
-                                     array[format('Choose another, or remove that one first: select reaper.remove_policy(%L)', p_name)]);
+        perform reaper_internal.require_no_problems(p_name, array['a policy of this name exists'],
+                                     array[format('Choose another name, or remove the existing policy first: select reaper.remove_policy(%L)', p_name)]);
     end if;
     perform reaper_internal.record_audit('add_retention_policy', 'policy:' || p_name, null,
                                 format('%s, %I older than %s, %s at a time, %s%s', p_table, p_column, p_max_age, p_batch_limit, p_schedule,
@@ -43,7 +43,7 @@ end;
 $$;
 comment on function reaper.add_retention_policy(text, regclass, name, interval, integer, text, boolean) is
     'Registers that rows of p_table whose p_column is older than p_max_age are to be deleted, p_batch_limit at a time; deletes nothing until enable_policy(). '
-    'Refuses (RP005, the hint has the fix) without an index led by the column, with foreign keys that forbid or slow deletions, with cascades and triggers '
-    'unless p_allow_cascade, on tables of the system and of reaper, and where the caller or reaper_owner may not delete.';
+    'Refuses (RP005, the hint has the fix) a table without an index led by the column, foreign keys that forbid or slow deletions, cascades and triggers '
+    'unless p_allow_cascade, tables of PostgreSQL and of reaper, and tables from which the caller or reaper_owner may not delete.';
 revoke all on function reaper.add_retention_policy(text, regclass, name, interval, integer, text, boolean) from public;
 grant execute on function reaper.add_retention_policy(text, regclass, name, interval, integer, text, boolean) to reaper_ops;

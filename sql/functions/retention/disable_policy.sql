@@ -1,4 +1,4 @@
--- disable_policy: from now on purges delete nothing; a batch that has begun ends as it would.
+-- disable_policy: from now on purges of the policy delete nothing; a purge that is running finishes.
 create or replace function reaper.disable_policy(p_name text)
     returns void
     language plpgsql volatile security definer

@@ -1,4 +1,4 @@
--- enable_policy: from now on purges delete. Whoever says so must be allowed to delete from the table, too.
+-- enable_policy: from now on purges of the policy delete rows. The caller needs the right to delete from the table, too.
 create or replace function reaper.enable_policy(p_name text)
     returns void
     language plpgsql volatile security definer
@@ -20,6 +20,6 @@ begin
 end;
 $$;
 comment on function reaper.enable_policy(text) is
-    'Lets purge_aged() delete for this policy; refuses (RP005) where the policy could not be registered as it stands now.';
+    'Lets purge_aged() delete rows for this policy; refuses (RP005) if the policy could not be registered now.';
 revoke all on function reaper.enable_policy(text) from public;
 grant execute on function reaper.enable_policy(text) to reaper_ops;

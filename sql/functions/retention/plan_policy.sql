@@ -1,5 +1,5 @@
--- plan_policy: what a policy would delete, before it is enabled: how much, in how many batches, by which plan.
--- The settings are those of purge_aged, so the plan is the one that a purge would have.
+-- plan_policy: what a policy would delete, before it is enabled: how many rows, in how many batches, by which plan.
+-- The settings are those of purge_aged, so the plan is the one that a purge would use.
 create or replace function reaper.plan_policy(p_name text)
     returns table (
         cutoff timestamptz, rows_aged bigint, rows_total bigint, share numeric, batches bigint,
@@ -40,6 +40,6 @@ end;
 $$;
 comment on function reaper.plan_policy(text) is
     'What a policy would delete now, enabled or not: rows, share of the table, batches, seconds at the speed of its last purge (5000 rows a second before the first), '
-    'the statement of a batch and its plan. Reads every aged entry of the index once, changes nothing.';
+    'the statement of a batch and its plan. Reads every aged entry of the index once; changes nothing.';
 revoke all on function reaper.plan_policy(text) from public;
 grant execute on function reaper.plan_policy(text) to reaper_ops, reaper_ro;

@@ -1,4 +1,4 @@
--- policy_limit: how many rows one purge of a policy deletes at most. A purge that deleted as many is followed by another.
+-- policy_limit: maximum number of rows per purge of a policy. A purge that deleted as many is followed by another.
 create or replace function reaper.policy_limit(p_policy text)
     returns integer
     language sql stable security definer
@@ -7,6 +7,6 @@ as $$
     select p.batch_limit from reaper.retention_schedule() as p where p.name = p_policy;
 $$;
 comment on function reaper.policy_limit(text) is
-    'The batch limit of a policy; null when there is none of that name.';
+    'Batch limit of a policy; null if there is no policy of that name.';
 revoke all on function reaper.policy_limit(text) from public;
 grant execute on function reaper.policy_limit(text) to reaper_worker, reaper_ops, reaper_ro;

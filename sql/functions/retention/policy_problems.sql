@@ -1,4 +1,4 @@
--- policy_problems: is the table still what was registered, and may its old rows still be deleted?
+-- policy_problems: is the table still the one that was registered, and may its old rows still be deleted?
 create or replace function reaper.policy_problems(p_policy text)
     returns table (problem text, fix text)
     language plpgsql stable security definer
@@ -11,16 +11,16 @@ begin
     if not exists (select from pg_class c
                      join pg_namespace n on n.oid = c.relnamespace
                     where c.oid = v_policy.table_oid and n.nspname = v_policy.table_schema and c.relname = v_policy.table_name) then
-        return query values (format('the table %I.%I that was registered was dropped, renamed or made again', v_policy.table_schema, v_policy.table_name),
-                             format('select reaper.remove_policy(%L), and register the table that is meant.', v_policy.name));
+        return query values (format('the registered table %I.%I was dropped, renamed or created again', v_policy.table_schema, v_policy.table_name),
+                             format('Run select reaper.remove_policy(%L), then register the new table.', v_policy.name));
         return;
     end if;
     select format_type(a.atttypid, null) into v_type
       from pg_attribute a
      where a.attrelid = v_policy.table_oid and a.attname = v_policy.column_name and not a.attisdropped;
     if v_type <> v_policy.column_type then
-        return query values (format('column %I was %s and is %s now', v_policy.column_name, v_policy.column_type, v_type),
-                             format('select reaper.remove_policy(%L), and register it again if that is meant.', v_policy.name));
+        return query values (format('column %I had type %s at registration and has type %s now', v_policy.column_name, v_policy.column_type, v_type),
+                             format('Run select reaper.remove_policy(%L), then register the policy again if the new type is intended.', v_policy.name));
     end if;
     return query
         select p.problem, p.fix
@@ -28,6 +28,6 @@ begin
 end;
 $$;
 comment on function reaper.policy_problems(text) is
-    'Why a policy could not delete now, and what to do about it; no row when it could. Reads the catalogue only.';
+    'Why a policy cannot delete now, and how to fix it; no row if it can. Reads the catalogue only.';
 revoke all on function reaper.policy_problems(text) from public;
 grant execute on function reaper.policy_problems(text) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,5 +1,5 @@
 -- purge_aged: delete one bounded batch of a policy's oldest rows.
--- Safe with any number of callers: rows that others hold are skipped, so nobody waits for a row and nothing is deleted twice.
+-- Safe with any number of callers: rows that other transactions hold are skipped, so no caller waits for a row or deletes one twice.
 -- The plan is pinned (index order, keyed access), so a batch costs the same whatever the size and statistics of the table.
 create or replace function reaper.purge_aged(p_policy text, p_limit integer default null)
     returns integer
@@ -23,7 +23,7 @@ declare
 begin
     perform reaper_internal.require_read_committed();
     if v_limit not between 1 and 10000 then
-        perform reaper_internal.require_no_problems(p_policy, array[format('a batch of %s rows is not possible', v_limit)], array['Give a limit from 1 to 10000.']);
+        perform reaper_internal.require_no_problems(p_policy, array[format('invalid limit: %s', v_limit)], array['Give a limit from 1 to 10000.']);
     end if;
     if not v_policy.enabled then
         return 0;
@@ -38,6 +38,6 @@ end;
 $$;
 comment on function reaper.purge_aged(text, integer) is
     'Deletes up to p_limit (else the policy''s batch_limit) of the oldest rows that are older than the policy''s max_age, and returns how many; 0 for a policy that is not enabled. '
-    'As many as the limit means that there may be more. Refuses (RP005) when the table is no longer what was registered.';
+    'If it returns the limit there may be more. Refuses (RP005) if the table is no longer the one that was registered.';
 revoke all on function reaper.purge_aged(text, integer) from public;
 grant execute on function reaper.purge_aged(text, integer) to reaper_worker, reaper_ops;

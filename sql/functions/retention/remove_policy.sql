@@ -1,4 +1,4 @@
--- remove_policy: forget a policy; the table and its rows stay.
+-- remove_policy: delete a policy; the table and its rows stay.
 create or replace function reaper.remove_policy(p_name text)
     returns void
     language plpgsql volatile security definer
@@ -11,6 +11,6 @@ begin
 end;
 $$;
 comment on function reaper.remove_policy(text) is
-    'Forgets a policy. The table and its rows stay.';
+    'Deletes a policy. The table and its rows stay.';
 revoke all on function reaper.remove_policy(text) from public;
 grant execute on function reaper.remove_policy(text) to reaper_ops;

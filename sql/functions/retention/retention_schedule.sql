@@ -1,4 +1,4 @@
--- retention_schedule: what whoever starts the purges must know.
+-- retention_schedule: schedule, batch limit and state of every policy, for the process that starts purges.
 create or replace function reaper.retention_schedule()
     returns table (name text, schedule text, batch_limit integer, enabled boolean)
     language sql stable security definer

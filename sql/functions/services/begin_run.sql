@@ -1,4 +1,4 @@
--- begin_run: a worker has the service's lock and begins.
+-- begin_run: record that a worker holds the service lock and starts a run.
 create or replace function reaper.begin_run(p_name text, p_worker text)
     returns void
     language sql volatile security definer
@@ -7,6 +7,6 @@ as $$
     update reaper.services s set last_started_at = reaper.clock(), last_worker = p_worker where s.name = p_name;
 $$;
 comment on function reaper.begin_run(text, text) is
-    'Records that p_worker begins a run of the service.';
+    'Records that p_worker starts a run of the service.';
 revoke all on function reaper.begin_run(text, text) from public;
 grant execute on function reaper.begin_run(text, text) to reaper_worker, reaper_ops;

@@ -11,6 +11,6 @@ begin
 end;
 $$;
 comment on function reaper.disable_service(text, text) is
-    'Switches the service off, until somebody switches it on again.';
+    'Switches the service off until enable_service() is called.';
 revoke all on function reaper.disable_service(text, text) from public;
 grant execute on function reaper.disable_service(text, text) to reaper_ops;

@@ -1,5 +1,5 @@
--- enqueue_run: plan a service's next run and put its jobs into the queue, in one transaction.
--- Of several ticks that saw the same time, one finds the row unchanged; a run that was missed n times is made up for once.
+-- enqueue_run: plan a service's next run and queue its jobs, in one transaction.
+-- If several ticks saw the same time, only one finds the row unchanged; several missed runs are caught up with one.
 create or replace function reaper.enqueue_run(p_name text, p_seen timestamptz, p_next timestamptz)
     returns integer
     language plpgsql volatile security definer
@@ -31,6 +31,6 @@ begin
 end;
 $$;
 comment on function reaper.enqueue_run(text, timestamptz, timestamptz) is
-    'Sets next_run_at to p_next if it still is p_seen, and then queues the service''s jobs, one per slot for the drain; returns how many. With p_seen null it only plans.';
+    'Sets next_run_at to p_next if it still equals p_seen, then queues the service''s jobs (one per slot for the drain) and returns how many. With p_seen null it only plans.';
 revoke all on function reaper.enqueue_run(text, timestamptz, timestamptz) from public;
 grant execute on function reaper.enqueue_run(text, timestamptz, timestamptz) to reaper_worker, reaper_ops;

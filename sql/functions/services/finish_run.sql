@@ -1,4 +1,4 @@
--- finish_run: how a run ended. A failing pass is reported as failing, never as success.
+-- finish_run: record how a run ended. A run with an error counts as failed.
 create or replace function reaper.finish_run(p_name text, p_result jsonb, p_error text default null)
     returns void
     language sql volatile security definer

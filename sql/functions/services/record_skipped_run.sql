@@ -1,4 +1,4 @@
--- record_skipped_run: another worker is at it; counted, not complained about.
+-- record_skipped_run: count a run that was skipped because another worker held the service lock.
 create or replace function reaper.record_skipped_run(p_name text)
     returns void
     language sql volatile security definer
@@ -7,6 +7,6 @@ as $$
     update reaper.services s set skipped = s.skipped + 1 where s.name = p_name;
 $$;
 comment on function reaper.record_skipped_run(text) is
-    'Counts a run that was skipped because the service''s lock was held elsewhere.';
+    'Counts a run that was skipped because another worker held the service lock.';
 revoke all on function reaper.record_skipped_run(text) from public;
 grant execute on function reaper.record_skipped_run(text) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- record_throttle: let operators see why a worker waits.
+-- record_throttle: record why a worker is waiting, for reaper.fleet.
 create or replace function reaper.record_throttle(p_worker text, p_reason text)
     returns void
     language sql volatile security definer
@@ -8,6 +8,6 @@ as $$
      where w.worker = p_worker and w.throttled is distinct from left(p_reason, 500);
 $$;
 comment on function reaper.record_throttle(text, text) is
-    'Shows why the worker waits at this moment; null when it goes on.';
+    'Records why the worker is waiting before its next batch; null = throttle lifted.';
 revoke all on function reaper.record_throttle(text, text) from public;
 grant execute on function reaper.record_throttle(text, text) to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- register_service: make a service known at the start of a worker. What a DBA changed stays as the DBA left it.
--- On adopted tables the drain begins disabled: nothing of theirs is deleted before somebody says so.
+-- register_service: record a service when a worker starts. Values that a DBA changed stay.
+-- On adopted tables the drain starts disabled: rows of an existing application are deleted only after enable_service('drain').
 create or replace function reaper.register_service(
     p_name         text,
     p_schedule     text,
@@ -22,6 +22,6 @@ as $$
      where (s.description, s.default_schedule) is distinct from (excluded.description, excluded.default_schedule);
 $$;
 comment on function reaper.register_service(text, text, text, boolean) is
-    'Enters a service into reaper.services, or brings its description and default schedule up to date; schedules, pauses and switches that somebody changed stay.';
+    'Registers a service, or updates its description and default schedule; changed schedules, pauses and enabled flags stay.';
 revoke all on function reaper.register_service(text, text, text, boolean) from public;
 grant execute on function reaper.register_service(text, text, text, boolean) to reaper_worker, reaper_ops;

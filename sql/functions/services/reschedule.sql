@@ -1,4 +1,4 @@
--- reschedule: another time for a service. The text is read by the workers; one that they cannot read is reported in last_error.
+-- reschedule: change when a service runs. Workers parse the text; one that they cannot parse is reported in last_error.
 create or replace function reaper.reschedule(p_name text, p_schedule text, p_reason text default null)
     returns void
     language plpgsql volatile security definer
@@ -9,14 +9,14 @@ declare
 begin
     if coalesce(p_schedule, '') = '' or length(p_schedule) > 100 then
         raise exception sqlstate 'RP005' using
-            message = 'a schedule is cron in UTC, @hourly and the like, or an interval',
-            hint    = format('select reaper.reschedule(%L, ''0 0 * * *''); or ''15 minutes''', p_name);
+            message = 'p_schedule must have 1 to 100 characters',
+            hint    = format('Give cron in UTC, @hourly and the like, or an interval: select reaper.reschedule(%L, ''0 0 * * *''); or ''15 minutes''', p_name);
     end if;
     update reaper.services s set schedule = p_schedule, next_run_at = null where s.name = p_name;
     perform reaper_internal.record_audit('reschedule', p_name, p_reason, format('from %s to %s', v_service.schedule, p_schedule));
 end;
 $$;
 comment on function reaper.reschedule(text, text, text) is
-    'Changes when the service runs: cron in UTC (0 0 * * *), @hourly and the like, or an interval (15 minutes). Stays when a newer release starts.';
+    'Changes when the service runs: cron in UTC (0 0 * * *), @hourly and the like, or an interval (15 minutes). Kept when a newer release starts. Audited.';
 revoke all on function reaper.reschedule(text, text, text) from public;
 grant execute on function reaper.reschedule(text, text, text) to reaper_ops;

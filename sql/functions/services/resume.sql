@@ -1,4 +1,4 @@
--- resume: end a pause before its time.
+-- resume: end a pause early.
 create or replace function reaper.resume(p_name text, p_reason text default null)
     returns void
     language plpgsql volatile security definer
@@ -11,6 +11,6 @@ begin
 end;
 $$;
 comment on function reaper.resume(text, text) is
-    'Ends a pause; a run that was missed meanwhile is made up for at once.';
+    'Ends a pause; a run missed during the pause starts at once.';
 revoke all on function reaper.resume(text, text) from public;
 grant execute on function reaper.resume(text, text) to reaper_ops;

@@ -1,4 +1,4 @@
--- run_now: let a service run at the next tick, through the same path and the same lock as always.
+-- run_now: make a service due at the next tick; it runs as scheduled ones do, under the same lock.
 create or replace function reaper.run_now(p_name text, p_reason text default null)
     returns void
     language plpgsql volatile security definer
@@ -10,16 +10,16 @@ declare
 begin
     if not v_service.enabled or v_service.paused_until > v_now then
         raise exception sqlstate 'RP005' using
-            message = case when v_service.enabled then format('%s is paused until %s: %s', p_name, v_service.paused_until, v_service.pause_reason)
-                           else format('%s is not enabled', p_name) end,
-            hint    = case when v_service.enabled then format('select reaper.resume(%L);', p_name)
-                           else format('select reaper.enable_service(%L);', p_name) end;
+            message = case when v_service.enabled then format('service %s is paused until %s: %s', p_name, v_service.paused_until, v_service.pause_reason)
+                           else format('service %s is not enabled', p_name) end,
+            hint    = case when v_service.enabled then format('Run first: select reaper.resume(%L);', p_name)
+                           else format('Run first: select reaper.enable_service(%L);', p_name) end;
     end if;
     update reaper.services s set next_run_at = v_now where s.name = p_name;
     perform reaper_internal.record_audit('run_now', p_name, p_reason);
 end;
 $$;
 comment on function reaper.run_now(text, text) is
-    'Makes the service due now; a worker starts it within seconds. RP005 when it is paused or not enabled.';
+    'Makes the service due now; a worker starts it within seconds. RP005 if it is paused or not enabled.';
 revoke all on function reaper.run_now(text, text) from public;
 grant execute on function reaper.run_now(text, text) to reaper_ops;

@@ -1,5 +1,4 @@
--- sync_services: give every enabled retention policy its service, then name what a tick has to see to: services whose time has
--- come, and those that were never planned.
+-- sync_services: give every enabled retention policy its service, then return the services that are due or not planned yet.
 create or replace function reaper.sync_services()
     returns table (name text, schedule text, next_run_at timestamptz, now timestamptz)
     language plpgsql volatile security definer
@@ -20,7 +19,7 @@ begin
 end;
 $$;
 comment on function reaper.sync_services() is
-    'Brings the services of retention policies up to date, and returns the enabled services that are not paused and whose next_run_at is reached or not planned yet, '
-    'with the time by which that was decided. Plan the next run, then call enqueue_run.';
+    'Updates the services of retention policies, and returns the enabled services that are not paused and whose next_run_at is reached or not planned yet, '
+    'with the time of that decision. Plan the next run, then call enqueue_run.';
 revoke all on function reaper.sync_services() from public;
 grant execute on function reaper.sync_services() to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- throttle: should a drain wait before its next batch, and why? Looks at replicas that are behind and at the oldest snapshot,
--- and names the session that holds it. Without the rights of pg_monitor it sees neither, and says nothing: reaper doctor does.
+-- throttle: should a drain wait before its next batch, and why? Checks replicas that are behind and the oldest snapshot, and names the
+-- session that holds it. Without the rights of pg_monitor it sees neither and returns no reason; reaper doctor reports that.
 create or replace function reaper.throttle()
     returns table (wait boolean, reason text)
     language plpgsql stable security definer
@@ -35,6 +35,6 @@ end;
 $$;
 comment on function reaper.throttle() is
     'Whether a drain should wait before its next batch, and why: a replica behind settings.max_replica_lag, a snapshot older than settings.max_snapshot_age. '
-    'A snapshot of over an hour is named even where no limit is set.';
+    'A snapshot older than an hour is named even if no limit is set.';
 revoke all on function reaper.throttle() from public;
 grant execute on function reaper.throttle() to reaper_worker, reaper_ops, reaper_ro;

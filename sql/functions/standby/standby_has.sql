@@ -1,5 +1,5 @@
--- standby_has: have the standbys of settings.wait_for_standby everything up to here on disk? What is on disk there is replayed
--- before a promotion ends, so none of them can bring back what was released before this place.
+-- standby_has: have the standbys of settings.wait_for_standby written the WAL up to this position to disk? What is on disk there is
+-- replayed before a promotion ends, so none of them can bring back rows that were deleted before this position.
 create or replace function reaper.standby_has(p_lsn pg_lsn)
     returns boolean
     language sql stable security definer
@@ -16,6 +16,6 @@ as $$
       from reaper.settings s;
 $$;
 comment on function reaper.standby_has(pg_lsn) is
-    'Whether every standby that settings.wait_for_standby names has the log up to p_lsn on disk; with * all that are connected, and at least one. True where nobody is waited for.';
+    'Whether every standby that settings.wait_for_standby names has the WAL up to p_lsn on disk; with * all that are connected, and at least one. True if the setting is null.';
 revoke all on function reaper.standby_has(pg_lsn) from public;
 grant execute on function reaper.standby_has(pg_lsn) to reaper_worker, reaper_ops, reaper_ro;

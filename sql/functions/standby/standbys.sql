@@ -1,6 +1,6 @@
--- standbys: the servers that could be promoted in our place, and how far each has our commits on disk.
--- Programs that only copy the log, and subscribers, are no such servers. Without the rights of pg_read_all_stats nobody's
--- place is seen, and that is taken for nowhere: in doubt, nothing is deleted.
+-- standbys: the connected servers that could be promoted, and up to which position each has our WAL on disk.
+-- Programs that only copy the WAL, and logical subscribers, are left out. Without the rights of pg_read_all_stats the position is null,
+-- which counts as not received: in doubt, no object is deleted.
 create or replace function reaper.standbys()
     returns table (name text, flush_lsn pg_lsn)
     language sql stable security definer
@@ -13,6 +13,6 @@ as $$
        and not exists (select from pg_replication_slots s where s.active_pid = r.pid and s.slot_type = 'logical');
 $$;
 comment on function reaper.standbys() is
-    'The connected standbys, and up to where each has written the log to disk; null = not seen, for want of pg_read_all_stats or because it has only just connected.';
+    'Connected standbys, and up to which position each has the WAL on disk; null = unknown: pg_read_all_stats is missing, or the standby has just connected.';
 revoke all on function reaper.standbys() from public;
 grant execute on function reaper.standbys() to reaper_worker, reaper_ops, reaper_ro;

@@ -1,7 +1,7 @@
--- collect_unreferenced: look at the next page of contents and let those go that no paste names, through the same release path
--- as a drop: their rows in this transaction, their objects in a RELEASED batch that nobody holds, for the next worker to adopt.
--- Content rows are locked FOR UPDATE in hash order, without waiting for anybody, and only a new statement after that asks
--- whether a paste names them: a paste whose INSERT is under way keeps its content's row away from us.
+-- collect_unreferenced: check the next page of contents and delete those that no paste names, by the same path as a drop: their rows in
+-- this transaction, their objects by an ownerless RELEASED batch, which the next worker adopts.
+-- Content rows are locked FOR UPDATE in hash order, skipping locked ones, and only a new statement after that checks whether a paste names
+-- them: a paste that is being inserted holds a lock on its content row.
 create or replace function reaper.collect_unreferenced(p_limit integer default 1000, p_older_than interval default '7 days')
     returns table (looked_at integer, collected integer, refused integer)
     language plpgsql volatile security definer
@@ -48,7 +48,7 @@ begin
 end;
 $$;
 comment on function reaper.collect_unreferenced(integer, interval) is
-    'Looks at the next p_limit contents and deletes those that no paste names and that are older than p_older_than; their objects go with the next worker. '
-    'Says how many it looked at, collected, and had to leave because something else names them; fewer than p_limit looked at = the pass is over. RP006 outside read committed.';
+    'Checks the next p_limit contents and deletes those that no paste names and that are older than p_older_than; the next worker deletes their objects. '
+    'Returns how many it checked, deleted, and left because another table names them; fewer checked than p_limit = the pass is complete. RP006 outside read committed.';
 revoke all on function reaper.collect_unreferenced(integer, interval) from public;
 grant execute on function reaper.collect_unreferenced(integer, interval) to reaper_worker, reaper_ops;

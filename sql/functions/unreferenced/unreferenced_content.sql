@@ -1,6 +1,6 @@
--- unreferenced_content: content that no paste names, as it stays behind where an application deletes pastes by itself.
--- Young content is left out: an application may store it first and its paste later. Where created_at is unknown, the row is as
--- old as the column if that came from reaper's migration, and otherwise in doubt: left out.
+-- unreferenced_content: content that no paste names, as it remains if an application deletes pastes itself.
+-- Young content is left out: an application may store it first and its paste later. If created_at is unknown, the row is as old as the
+-- column if reaper's migration added it; else its age is unknown and the row is left out.
 create or replace function reaper.unreferenced_content(p_older_than interval default '7 days')
     returns table (content_hash text, object_key text, size_bytes bigint, ref_count bigint, created_at timestamptz)
     language plpgsql stable security definer
@@ -18,6 +18,6 @@ begin
 end;
 $$;
 comment on function reaper.unreferenced_content(interval) is
-    'Content that no paste names and that is older than p_older_than: what collect_unreferenced() would collect. Reads all of content.';
+    'Content that no paste names and that is older than p_older_than: what collect_unreferenced() would delete. Reads all of content.';
 revoke all on function reaper.unreferenced_content(interval) from public;
 grant execute on function reaper.unreferenced_content(interval) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,6 +1,6 @@
--- adopt_batch: take over the side effects of a released batch that nobody holds.
--- The new uuid fences the old holder off: if it wakes up, it can no longer settle what is not its own. Repeating its S3 and
--- Redis calls is harmless, the names in the batch are used by nobody else.
+-- adopt_batch: take over an ownerless released batch.
+-- The new uuid fences off the former worker: if it wakes up, it can no longer settle the batch. Repeating its S3 and Redis deletions is
+-- harmless, since no live content uses the keys in the batch.
 create or replace function reaper.adopt_batch(p_worker text)
     returns table (
         batch_id uuid, short_codes text[],
@@ -31,7 +31,7 @@ begin
 end;
 $$;
 comment on function reaper.adopt_batch(text) is
-    'Gives the oldest ownerless RELEASED batch to p_worker under a new uuid and returns what is to be deleted outside; no row when there is none. '
-    'Delete, then call finish_batch.';
+    'Gives the oldest ownerless RELEASED batch to p_worker under a new uuid and returns the objects and cache entries to delete; no row if there is none. '
+    'Delete them, then call finish_batch.';
 revoke all on function reaper.adopt_batch(text) from public;
 grant execute on function reaper.adopt_batch(text) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- disown_batch: leave the side effects of a released batch to whoever adopts it.
+-- disown_batch: leave a released batch to the next worker that calls adopt_batch.
 create or replace function reaper.disown_batch(p_batch_id uuid)
     returns void
     language plpgsql volatile security definer
@@ -10,6 +10,6 @@ begin
 end;
 $$;
 comment on function reaper.disown_batch(uuid) is
-    'Makes a released batch ownerless, for the next adopt_batch. RP001 when it is lost.';
+    'Makes a released batch ownerless, for the next adopt_batch. RP001 if it is no longer held.';
 revoke all on function reaper.disown_batch(uuid) from public;
 grant execute on function reaper.disown_batch(uuid) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- heartbeat: a worker says that it lives. Silence for settings.worker_silence makes its batches free for others.
+-- heartbeat: record that a worker is alive. After settings.worker_silence without one, other workers may take its batches.
 create or replace function reaper.heartbeat(p_worker text)
     returns void
     language plpgsql volatile security definer
@@ -15,6 +15,6 @@ begin
 end;
 $$;
 comment on function reaper.heartbeat(text) is
-    'Records that the worker lives; call it every few seconds while it holds a batch.';
+    'Records that the worker is alive; call it every few seconds while it holds a batch.';
 revoke all on function reaper.heartbeat(text) from public;
 grant execute on function reaper.heartbeat(text) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- is_silent: did this worker have a heartbeat, and lose it? One that never had any is judged by age alone.
+-- is_silent: did this worker stop sending heartbeats? A worker that never sent one is judged by the age of its batches alone.
 create or replace function reaper.is_silent(p_worker text, p_now timestamptz)
     returns boolean
     language sql stable security definer

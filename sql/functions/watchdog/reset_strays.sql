@@ -1,7 +1,7 @@
--- reset_strays: give back marked rows that no batch knows of, as a restored backup or a hand-written UPDATE leaves them.
--- There is no index on the mark (it would cost every claim its HOT update), so due rows are walked in pages of expiry order.
+-- reset_strays: return marked rows that are in no batch, as a restored backup or a hand-written UPDATE leaves them.
+-- There is no index on the mark (it would cost every claim its HOT update), so due rows are read in pages of expiry order.
 -- A mark without a time cannot be older than the row's expiry, so its age is counted from there.
--- While a pass fits into one page it is made at each call; a pass over a large backlog is made once an hour.
+-- If all due rows fit into one page they are read at each call; a larger backlog is read once an hour.
 create or replace function reaper.reset_strays(p_older_than interval default '2 hours', p_page integer default 10000)
     returns integer
     language plpgsql volatile security definer
@@ -21,9 +21,9 @@ declare
 begin
     if p_older_than is null or p_older_than < interval '0' or p_page is null or p_page not between 1 and 100000 then
         raise exception sqlstate 'RP005' using
-            message = format('strays of age %s in pages of %s rows are not possible',
+            message = format('invalid p_older_than %s or p_page %s',
                              coalesce(p_older_than::text, 'null'), coalesce(p_page::text, 'null')),
-            hint    = 'Give an age such as ''2 hours'' and a page of 1 to 100000 rows.';
+            hint    = 'Give p_older_than such as ''2 hours'' (not negative) and p_page from 1 to 100000.';
     end if;
     select * into v_scan from reaper.stray_scan s for update skip locked;
     if not found or v_scan.rest_until > v_now then
@@ -55,6 +55,6 @@ begin
 end;
 $$;
 comment on function reaper.reset_strays(interval, integer) is
-    'Gives back rows that have been DELETION_IN_PROGRESS for p_older_than without being in any batch; looks at one page of due rows a call. Called by reset_stuck.';
+    'Returns rows to NOT_EXPIRED that have been DELETION_IN_PROGRESS for p_older_than and are in no batch; reads one page of due rows per call. Called by reset_stuck.';
 revoke all on function reaper.reset_strays(interval, integer) from public;
 grant execute on function reaper.reset_strays(interval, integer) to reaper_worker, reaper_ops;

@@ -1,6 +1,6 @@
 -- reset_stuck: take back what dead workers hold.
--- Each batch is locked and judged again before it is touched, so one that finishes meanwhile is left alone. A RELEASED batch
--- is never reset, its decrement has happened: it becomes ownerless, and somebody adopts its side effects.
+-- Each batch is locked and judged again before it is changed, so a batch that finishes meanwhile stays as it is. A RELEASED batch is never
+-- reset, since its references are already subtracted: it becomes ownerless, and the next worker adopts it.
 create or replace function reaper.reset_stuck(p_older_than interval default '2 hours')
     returns table (rows_reset integer, batches_reset integer, batches_orphaned integer)
     language plpgsql volatile security definer
@@ -14,7 +14,7 @@ declare
 begin
     if p_older_than is null or p_older_than < interval '0' then
         raise exception sqlstate 'RP005' using
-            message = 'the age of a stuck batch must not be negative',
+            message = 'p_older_than must not be null or negative',
             hint    = 'Give an interval such as ''2 hours''.';
     end if;
 
@@ -56,7 +56,7 @@ begin
 end;
 $$;
 comment on function reaper.reset_stuck(interval) is
-    'Gives back the rows of claimed batches whose worker is silent, gone, or has held them for p_older_than, and of marked rows without any batch; '
-    'makes released batches of silent workers ownerless. At most 100 batches a call; safe to call at any time, by anybody, in parallel.';
+    'Returns rows of claimed batches to NOT_EXPIRED whose worker is silent, gone, or has held them for p_older_than, and marked rows without any batch; '
+    'makes released batches of silent workers ownerless. At most 100 batches per call; safe to call at any time and in parallel.';
 revoke all on function reaper.reset_stuck(interval) from public;
 grant execute on function reaper.reset_stuck(interval) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- retire_worker: a worker ends in good order; what it still holds goes to others at once instead of after a minute of silence.
+-- retire_worker: end a worker in good order; other workers get its batches at once instead of after settings.worker_silence.
 create or replace function reaper.retire_worker(p_worker text)
     returns integer
     language plpgsql volatile security definer
@@ -10,6 +10,6 @@ begin
 end;
 $$;
 comment on function reaper.retire_worker(text) is
-    'Removes the worker''s heartbeat and lets go of all its batches. Returns how many it still held.';
+    'Removes the worker''s heartbeat and releases its hold on all its batches. Returns how many it still held.';
 revoke all on function reaper.retire_worker(text) from public;
 grant execute on function reaper.retire_worker(text) to reaper_worker, reaper_ops;

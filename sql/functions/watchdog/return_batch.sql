@@ -1,5 +1,5 @@
--- return_batch: end a claim without deleting anything. Rows that somebody holds at this moment stay marked, in an ownerless
--- batch that the watchdog looks at again.
+-- return_batch: end a claim without deleting anything. Rows that another transaction holds stay marked, in an ownerless batch that the
+-- watchdog tries again.
 create or replace function reaper.return_batch(p_batch_id uuid)
     returns integer
     language plpgsql volatile security definer
@@ -21,6 +21,6 @@ begin
 end;
 $$;
 comment on function reaper.return_batch(uuid) is
-    'Puts the rows of a claimed batch back to NOT_EXPIRED and ends the batch; returns how many rows. RP001 when it is lost.';
+    'Puts the rows of a claimed batch back to NOT_EXPIRED and ends the batch; returns how many rows. RP001 if it is no longer held.';
 revoke all on function reaper.return_batch(uuid) from public;
 grant execute on function reaper.return_batch(uuid) to reaper_worker, reaper_ops;

@@ -1,4 +1,4 @@
--- return_ownerless_rows: give back rows that a drop had to leave because somebody held them; says whether there were any.
+-- return_ownerless_rows: return rows that a drop left because another transaction held them.
 create or replace function reaper.return_ownerless_rows()
     returns boolean
     language plpgsql volatile security definer
@@ -17,6 +17,6 @@ begin
 end;
 $$;
 comment on function reaper.return_ownerless_rows() is
-    'Gives back the rows of ownerless claimed batches that are free by now, and says whether there were any: a drain then looks once more.';
+    'Returns rows of ownerless claimed batches to NOT_EXPIRED that are no longer locked; true if there were any: a drain then tries once more.';
 revoke all on function reaper.return_ownerless_rows() from public;
 grant execute on function reaper.return_ownerless_rows() to reaper_worker, reaper_ops;

@@ -1,5 +1,5 @@
--- return_unknown_batches: let go of batches that a worker holds without knowing, because the answer that named them was lost.
--- Without this they would stay with a living worker until they are two hours old.
+-- return_unknown_batches: take batches from a worker that does not know of them, because the answer that named them was lost.
+-- Without this they would stay with a live worker until they are two hours old.
 create or replace function reaper.return_unknown_batches(p_worker text, p_known uuid[])
     returns integer
     language plpgsql volatile security definer
@@ -26,6 +26,6 @@ begin
 end;
 $$;
 comment on function reaper.return_unknown_batches(text, uuid[]) is
-    'Gives back the claimed and disowns the released batches of p_worker that are not in p_known; for a worker whose connection broke. Returns how many.';
+    'Returns the claimed and disowns the released batches of p_worker that are not in p_known; for a worker whose connection broke. Returns how many.';
 revoke all on function reaper.return_unknown_batches(text, uuid[]) from public;
 grant execute on function reaper.return_unknown_batches(text, uuid[]) to reaper_worker, reaper_ops;

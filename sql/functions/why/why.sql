@@ -1,5 +1,5 @@
--- why: the story of one paste or content: what is known to have happened to it, in order of time, and why it is still there.
--- The subject may be a code and a hash at once; then both stories are told. Reads only, in one snapshot.
+-- why: the history of one paste or content, in order of time, and why it is still stored.
+-- The subject may be a code and a hash at once; then both histories are returned. Read-only, one snapshot.
 create or replace function reaper.why(p_subject text)
     returns table (at timestamptz, subject text, event text, detail text)
     language sql stable security definer
@@ -19,7 +19,7 @@ as $$
      order by 2 desc, 1 nulls last, 3, 4;
 $$;
 comment on function reaper.why(text) is
-    'What is known of a paste (by its code) or a content (by its hash), oldest first, and on the last line of each why it is still there, or gone. '
-    'No row when nothing is known: it never was, or it went longer ago than settings.keep_codes.';
+    'History of a paste (by its code) or a content (by its hash), oldest first; the last line of each says why it is still stored, or that it is deleted. '
+    'No row if nothing is known: it never existed, or was deleted longer ago than settings.keep_codes.';
 revoke all on function reaper.why(text) from public;
 grant execute on function reaper.why(text) to reaper_worker, reaper_ops, reaper_ro;

@@ -1,4 +1,4 @@
--- add_bytes: change a backend's byte account by adding a row to it. Nobody ever waits for the account of a busy backend.
+-- add_bytes: change a backend's byte account by inserting a row, so that no writer waits for the account of a busy backend.
 create or replace function reaper_internal.add_bytes(
     p_backend   text,
     p_used      numeric default 0,
@@ -13,5 +13,5 @@ as $$
      where (p_used, p_orphan, p_reserved) <> (0, 0, 0);
 $$;
 comment on function reaper_internal.add_bytes(text, numeric, numeric, numeric) is
-    'Adds to the bytes that are used, owed a deletion and reserved on a backend; negative numbers subtract.';
+    'Adds to the bytes used, queued for deletion and reserved on a backend; negative numbers subtract.';
 revoke all on function reaper_internal.add_bytes(text, numeric, numeric, numeric) from public;

@@ -1,4 +1,4 @@
--- require_quota: a quota is a number of bytes, or none.
+-- require_quota: refuse a negative quota.
 create or replace function reaper_internal.require_quota(p_quota bigint)
     returns void
     language plpgsql immutable
@@ -6,8 +6,8 @@ as $$
 begin
     if p_quota < 0 then
         raise exception sqlstate 'RP005' using
-            message = format('%s bytes are no quota', p_quota),
-            hint    = 'Give bytes, such as pg_size_bytes(''500 GB''), or null for as many as come.';
+            message = format('invalid quota: %s', p_quota),
+            hint    = 'Give a number of bytes that is not negative, such as pg_size_bytes(''500 GB''), or null for no limit.';
     end if;
 end;
 $$;

@@ -1,5 +1,5 @@
--- account_differences: where the byte accounts differ from the rows that they stand for. Every transaction changes both alike, so
--- a difference is the same in every snapshot, whoever works meanwhile.
+-- account_differences: byte accounts that differ from the rows behind them. Every transaction changes both alike, so a difference is the
+-- same in every snapshot, also while others write.
 create or replace function reaper_internal.account_differences()
     returns table (backend text, kind text, booked numeric, found numeric)
     language sql stable

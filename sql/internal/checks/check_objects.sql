@@ -1,5 +1,5 @@
--- check_objects: what must be true of names. An object is content, or owed a deletion, or on its way, and never two of these:
--- whoever deletes what is owed could otherwise delete what lives.
+-- check_objects: what must be true of object keys. An object is content, or queued for deletion, or being uploaded, and never two of
+-- these: else the deletion of a queued object could delete live content.
 create or replace function reaper_internal.check_objects()
     returns table (invariant text, subject text, detail text)
     language sql stable
@@ -14,7 +14,7 @@ as $$
         select 'default', c.object_key, c.content_hash
           from content c
          where not exists (select from reaper.object_locations l where l.content_hash = c.content_hash)
-    ), owed as materialized (
+    ), queued as materialized (
         select o.backend, o.object_key, 'batch ' || b.batch_id as place
           from reaper.batches b
          cross join unnest(b.object_backends, b.object_keys) as o (backend, object_key)
@@ -23,44 +23,44 @@ as $$
         union all
         select d.backend, d.object_key, 'cleanup_dlq' from reaper.cleanup_dlq d
     )
-    select 'no object key is used twice', s.object_key, format('%s contents have it on backend %s', count(*), s.backend)
+    select 'no object key is used twice', s.object_key, format('%s contents use this key on backend %s', count(*), s.backend)
       from stored s
      group by s.backend, s.object_key
     having count(*) > 1
     union all
-    select 'no live object is to be deleted', o.object_key, format('content %s has this key, and %s wants it deleted', s.content_hash, o.place)
-      from owed o
+    select 'no live object is to be deleted', o.object_key, format('content %s uses this key, and it is queued for deletion in %s', s.content_hash, o.place)
+      from queued o
       join stored s on s.backend = o.backend and s.object_key = o.object_key
     union all
-    select 'an owed deletion is written down once', o.backend || '/' || o.object_key, string_agg(o.place, ', ' order by o.place)
-      from owed o
+    select 'an object is queued for deletion once', o.backend || '/' || o.object_key, string_agg(o.place, ', ' order by o.place)
+      from queued o
      group by o.backend, o.object_key
     having count(*) > 1
     union all
-    select 'a retired name is owed a deletion', k.object_key, format('retired at %s, and in no batch and no queue', k.retired_at)
+    select 'a retired name is queued for deletion', k.object_key, format('retired at %s, and in no batch and no queue', k.retired_at)
       from reaper.retired_keys k
-     where not exists (select from owed o where o.object_key = k.object_key)
+     where not exists (select from queued o where o.object_key = k.object_key)
     union all
-    select 'an upload has its name to itself', i.object_key, format('intent %s writes there, and %s has it', i.intent_id, u.place)
+    select 'an upload has its name to itself', i.object_key, format('intent %s uploads to this key, and %s uses it too', i.intent_id, u.place)
       from reaper.put_intents i
       join (select s.backend, s.object_key, 'content ' || s.content_hash as place from stored s
             union all
-            select o.backend, o.object_key, o.place from owed o) as u on u.backend = i.backend and u.object_key = i.object_key
+            select o.backend, o.object_key, o.place from queued o) as u on u.backend = i.backend and u.object_key = i.object_key
     union all
     select 'every copy belongs to content', l.backend || '/' || l.object_key, format('content %s does not exist', l.content_hash)
       from reaper.object_locations l
      where not exists (select from content c where c.content_hash = l.content_hash)
     union all
-    select 'a copy is as large as its content', l.backend || '/' || l.object_key, format('%s bytes, content %s has %s', l.size_bytes, l.content_hash, c.size_bytes)
+    select 'a copy is as large as its content', l.backend || '/' || l.object_key, format('the copy has %s bytes, content %s has %s', l.size_bytes, l.content_hash, c.size_bytes)
       from reaper.object_locations l
       join content c on c.content_hash = l.content_hash
      where l.size_bytes <> c.size_bytes
     union all
-    select 'content with copies has one under its own key', c.content_hash, format('no copy is called %s', c.object_key)
+    select 'content with copies has one under its own key', c.content_hash, format('no copy has the key %s', c.object_key)
       from content c
      where exists (select from reaper.object_locations l where l.content_hash = c.content_hash)
        and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash and l.object_key = c.object_key);
 $$;
 comment on function reaper_internal.check_objects() is
-    'For check_invariants: what is wrong with objects, their copies and their names.';
+    'For check_invariants: violations concerning objects, their copies and their keys.';
 revoke all on function reaper_internal.check_objects() from public;

@@ -1,10 +1,10 @@
--- check_queues: what must be true of what waits. On a backend that nobody knows, or until a day that does not come, it would wait
--- for ever; and while the deletion of a name is owed that may come back, that name must be known as retired.
+-- check_queues: what must be true of queued work. On a backend that is not registered, or with a time that is never reached, it would wait
+-- for ever; and an object key that can be reused must be in retired_keys while its deletion is queued.
 create or replace function reaper_internal.check_queues()
     returns table (invariant text, subject text, detail text)
     language sql stable
 as $$
-    with owed as materialized (
+    with queued as materialized (
         select o.backend, o.object_key, o.content_hash
           from reaper.batches b
          cross join unnest(b.object_backends, b.object_keys, b.object_hashes) as o (backend, object_key, content_hash)
@@ -13,7 +13,7 @@ as $$
         union all
         select d.backend, d.object_key, d.content_hash from reaper.cleanup_dlq d
     ), used as (
-        select o.backend from owed o
+        select o.backend from queued o
         union all
         select l.backend from reaper.object_locations l
         union all
@@ -29,27 +29,27 @@ as $$
         union all
         select 'circuit of ' || c.backend, c.retry_at from reaper.circuits c
         union all
-        select 'the look for stray marks', s.rest_until from reaper.stray_scan s
+        select 'scan for stray marks', s.rest_until from reaper.stray_scan s
     )
-    select 'every backend is known', u.backend, format('%s objects and puts name it, and it is not in backend_list', count(*))
+    select 'every backend is known', u.backend, format('%s objects and puts name this backend, but it is not in backend_list', count(*))
       from used u
      where not exists (select from reaper.backend_list b where b.name = u.backend)
      group by u.backend
     union all
-    select 'a name that may come back is retired', n.backend || '/' || n.object_key, 'its deletion is owed, and new content could take it'
-      from (select array_agg(o.content_hash) as hashes, array_agg(o.backend) as backends, array_agg(o.object_key) as keys from owed o) as o
+    select 'a name that may come back is retired', n.backend || '/' || n.object_key, 'queued for deletion but not in retired_keys: new content could use this key'
+      from (select array_agg(o.content_hash) as hashes, array_agg(o.backend) as backends, array_agg(o.object_key) as keys from queued o) as o
      cross join reaper_internal.reusable_names(o.hashes, o.backends, o.keys) as n
      where not exists (select from reaper.retired_keys k where k.object_key = n.object_key)
     union all
-    select 'an upload has room reserved', i.intent_id::text, format('%s bytes go to %s, and nothing is reserved', i.size_bytes, i.backend)
+    select 'an upload has room reserved', i.intent_id::text, format('%s bytes are uploaded to %s without a reservation', i.size_bytes, i.backend)
       from reaper.put_intents i
      where i.upload_required and not i.reserved
     union all
-    -- The longest wait that anybody may set is a month.
-    select 'what waits comes due', w.subject, format('not before %s', w.until)
+    -- The longest wait that the settings allow is a month.
+    select 'what waits comes due', w.subject, format('next attempt not before %s', w.until)
       from waits w
      where w.until > reaper.clock() + interval '32 days';
 $$;
 comment on function reaper_internal.check_queues() is
-    'For check_invariants: what is wrong with deletions, cache entries and puts that wait.';
+    'For check_invariants: violations concerning queued deletions, cache entries and puts.';
 revoke all on function reaper_internal.check_queues() from public;

@@ -12,7 +12,7 @@ as $$
          where b.state = 'CLAIMED'
     )
     select 'ref_count equals the paste rows', coalesce(c.content_hash, n.content_hash),
-           format('ref_count is %s, paste rows are %s', coalesce(c.ref_count::text, 'missing'), coalesce(n.refs, 0))
+           format('ref_count is %s, number of paste rows is %s', coalesce(c.ref_count::text, 'missing'), coalesce(n.refs, 0))
       from public.content c
       full join named n on n.content_hash = c.content_hash
      where c.ref_count is distinct from coalesce(n.refs, 0)
@@ -31,10 +31,10 @@ as $$
       from public.pastes p
      where p.deletion_status = 'DELETED'
     union all
-    select 'every claimed batch has rows', b.batch_id::text, format('held by %s', coalesce(b.worker, 'nobody'))
+    select 'every claimed batch has rows', b.batch_id::text, format('held by %s', coalesce(b.worker, 'no worker'))
       from reaper.batches b
      where b.state = 'CLAIMED' and b.short_codes = '{}';
 $$;
 comment on function reaper_internal.check_rows() is
-    'For check_invariants: what is wrong with pastes, contents and batches.';
+    'For check_invariants: violations concerning pastes, contents and batches.';
 revoke all on function reaper_internal.check_rows() from public;

@@ -1,5 +1,5 @@
--- circuit_pause: how long a backend is left alone after it opened so many times in a row: settings.circuit_pause, doubled each
--- time up to ten minutes, spread by a fifth either way. Ten minutes, because an idle store should notice soon that all is well.
+-- circuit_pause: length of the pause of a circuit that opened so many times in a row: settings.circuit_pause, doubled each time up to ten
+-- minutes, ± 20 %. Ten minutes, so that an idle store notices soon that the backend works again.
 create or replace function reaper_internal.circuit_pause(p_trips integer)
     returns interval
     language sql volatile

@@ -1,4 +1,4 @@
--- close_circuit: the backend is well. What went wrong before counts no longer; the last error stays, for who asks what happened.
+-- close_circuit: reset the failures of a backend that works again; the last error is kept for reference.
 create or replace function reaper_internal.close_circuit(p_backend text, p_now timestamptz)
     returns void
     language sql volatile
@@ -9,5 +9,5 @@ as $$
      where c.backend = p_backend;
 $$;
 comment on function reaper_internal.close_circuit(text, timestamptz) is
-    'For record_backend_success and finish_probe: closes the circuit and forgets its failures.';
+    'For record_backend_success and finish_probe: closes the circuit and resets its failures.';
 revoke all on function reaper_internal.close_circuit(text, timestamptz) from public;

@@ -1,5 +1,5 @@
--- backends_due_for_cleanup: who has deletions to be tried again, the longest overdue first. Not those whose circuit is open or being probed:
--- a try would only cost time. One that is not in backend_list, because nobody is configured for it, is looked at only by name.
+-- backends_due_for_cleanup: backends with queued objects that are due, the longest overdue first. Backends whose circuit is open or being
+-- probed are left out: an attempt would only cost time. One that is not in backend_list is returned only if it is named.
 create or replace function reaper_internal.backends_due_for_cleanup(p_backend text, p_due timestamptz)
     returns text[]
     language plpgsql stable
@@ -21,5 +21,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.backends_due_for_cleanup(text, timestamptz) is
-    'For claim_cleanup: the backends, or the one that is named, whose circuit is closed and which have objects due by then.';
+    'For claim_cleanup: the backends, or the one named, whose circuit is closed and which have objects due by then.';
 revoke all on function reaper_internal.backends_due_for_cleanup(text, timestamptz) from public;

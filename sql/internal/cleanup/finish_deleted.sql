@@ -1,5 +1,5 @@
--- finish_deleted: what the lease does not report as failed is deleted. Where a slow upload may still land after that, the key waits
--- for its second deletion and is owed until then; the rest is gone, from the queue and from the account at once.
+-- finish_deleted: settle the objects of a lease that are not reported as failed. If a slow upload may still finish, the key stays queued for
+-- its second deletion; all others leave the queue and the byte account in one statement.
 create or replace function reaper_internal.finish_deleted(p_lease uuid, p_failed jsonb, p_now timestamptz)
     returns integer
     language plpgsql volatile
@@ -30,5 +30,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.finish_deleted(uuid, jsonb, timestamptz) is
-    'For finish_cleanup: settles what was deleted; returns how many objects are gone for good.';
+    'For finish_cleanup: settles the deleted objects; returns how many left the queue.';
 revoke all on function reaper_internal.finish_deleted(uuid, jsonb, timestamptz) from public;

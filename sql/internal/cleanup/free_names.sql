@@ -1,6 +1,6 @@
--- free_names: a retired name may be used again as soon as no deletion of it is owed any more, on any backend.
--- Where one still is, the name is locked and judged once more: of two that settle the last two copies at the same time, the
--- later one sees what the earlier did, and no name stays retired for ever.
+-- free_names: a retired name may be used again as soon as no deletion of it is queued any more, on any backend.
+-- If one still is, the name is locked and judged once more: of two transactions that settle the last two copies at the same time, the
+-- later one sees the result of the earlier, so no name stays retired for ever.
 create or replace function reaper_internal.free_names(p_keys text[])
     returns void
     language plpgsql volatile
@@ -13,7 +13,7 @@ declare
     v_backends  text[] := array(select b.name from reaper.backend_list b);
     v_owed      text[];
 begin
-    -- Whoever calls settles names that a commit before his retired: where no name is, none of his is.
+    -- The names to free were retired by an earlier commit: if the table is empty, there are none.
     if not exists (select from reaper.retired_keys) then
         return;
     end if;
@@ -28,5 +28,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.free_names(text[]) is
-    'For finish_batch and finish_cleanup: takes those of the names out of reaper.retired_keys that no owed object has any more.';
+    'For finish_batch and finish_cleanup: removes names from reaper.retired_keys that no longer belong to an object queued for deletion.';
 revoke all on function reaper_internal.free_names(text[]) from public;

@@ -1,5 +1,5 @@
--- lease_cleanup: lease the objects of one backend that are longest overdue; what others hold is left to them.
--- The plan is pinned: with a limit that it does not know, the planner would rather read the whole queue.
+-- lease_cleanup: lease the objects of one backend that are longest overdue, skipping rows that other transactions hold.
+-- The plan is pinned: with a limit that it does not know, the planner would read the whole queue.
 create or replace function reaper_internal.lease_cleanup(
     p_backend  text,
     p_limit    integer,

@@ -1,5 +1,5 @@
--- move_to_dlq: what was refused for good, or for the tenth time, leaves the queue for the dead letters: one statement, so that
--- no crash and no snapshot finds it in both or in neither. Its bytes are still stored, so the account does not change.
+-- move_to_dlq: move objects that were refused permanently, or for the tenth time, from the queue to the DLQ: one statement, so that no crash
+-- and no snapshot finds them in both or in neither. Their bytes are still stored, so the byte account does not change.
 create or replace function reaper_internal.move_to_dlq(p_lease uuid, p_failed jsonb, p_now timestamptz)
     returns void
     language sql volatile
@@ -22,5 +22,5 @@ as $$
        set size_bytes = excluded.size_bytes, attempts = excluded.attempts, last_error = excluded.last_error, cause = excluded.cause;
 $$;
 comment on function reaper_internal.move_to_dlq(uuid, jsonb, timestamptz) is
-    'For finish_cleanup: moves what is given up to cleanup_dlq, with its cause.';
+    'For finish_cleanup: moves permanent failures, and objects with ten failed attempts, to cleanup_dlq, with their cause.';
 revoke all on function reaper_internal.move_to_dlq(uuid, jsonb, timestamptz) from public;

@@ -1,5 +1,5 @@
--- postpone_failed: what failed for now is tried again later. A refusal counts and waits longer each time. An outage does not
--- count; behind an open circuit it is due at once, because the claim leaves it alone until the circuit has closed.
+-- postpone_failed: set when failed objects are tried again. A refusal is counted and waits longer each time. An outage is not counted;
+-- behind an open circuit it is due at once, because claims skip the backend until its circuit closes.
 create or replace function reaper_internal.postpone_failed(p_lease uuid, p_failed jsonb, p_now timestamptz)
     returns void
     language sql volatile
@@ -18,5 +18,5 @@ as $$
      where q.lease = p_lease and f.backend = q.backend and f.object_key = q.object_key;
 $$;
 comment on function reaper_internal.postpone_failed(uuid, jsonb, timestamptz) is
-    'For finish_cleanup: says when the objects that failed are tried again, and counts what was not an outage.';
+    'For finish_cleanup: sets when the failed objects are tried again, and counts the attempts that were not outages.';
 revoke all on function reaper_internal.postpone_failed(uuid, jsonb, timestamptz) from public;

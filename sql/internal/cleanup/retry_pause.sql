@@ -1,4 +1,4 @@
--- retry_pause: how long to wait after the n-th refusal: a minute, tripled each time up to a day, spread by a fifth either way.
+-- retry_pause: pause after the n-th refusal: a minute, tripled each time up to a day, ± 20 %.
 -- Tripled, so that ten attempts last days and not one night.
 create or replace function reaper_internal.retry_pause(p_attempts integer)
     returns interval

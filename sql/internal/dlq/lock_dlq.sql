@@ -1,5 +1,5 @@
--- lock_dlq: lock the dead letters that are meant, a bounded number of them. What somebody else decides about at this moment is
--- skipped: two operators at the same desk share the work and do nothing twice.
+-- lock_dlq: lock the DLQ entries that match, a bounded number of them. Entries that another transaction holds are skipped: two operators at
+-- the same time share the work and settle no entry twice.
 -- Planned anew each time: whether there is an index for it depends on which filters are given.
 create or replace function reaper_internal.lock_dlq(
     p_backend        text,
@@ -29,5 +29,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.lock_dlq(text, text, bigint[], timestamptz, boolean, integer) is
-    'For retry_dlq and write_off_dlq: locks up to p_limit dead letters that match and returns their numbers.';
+    'For retry_dlq and write_off_dlq: locks up to p_limit DLQ entries that match and returns their numbers.';
 revoke all on function reaper_internal.lock_dlq(text, text, bigint[], timestamptz, boolean, integer) from public;

@@ -1,6 +1,6 @@
--- add_reference: add one to the content that is there, or make it of the intent's bytes. The UPDATE waits for whoever holds
--- the row: a drop that deletes it, or the first of two writers; the new content row then is either there or gone for good.
--- Between two such looks the row may come and go; so it is a loop, with an end in case a trigger swallows what we write.
+-- add_reference: add one to the ref_count of existing content, or create it from the intent's bytes. The UPDATE waits for the
+-- transaction that holds the row: a drop that deletes it, or the first of two writers; then the content row either exists or is deleted.
+-- Between UPDATE and INSERT the row may appear or disappear; so it is a loop, bounded in case a trigger suppresses the writes.
 create or replace function reaper_internal.add_reference(p_intent reaper.put_intents, p_uploaded boolean, p_now timestamptz)
     returns boolean
     language plpgsql volatile
@@ -24,10 +24,10 @@ begin
         end if;
     end loop;
     raise exception serialization_failure using
-        message = format('content %s can neither be referred to nor made', p_intent.content_hash),
-        hint    = 'Try again; if it stays so, a trigger on public.content prevents the INSERT or the UPDATE.';
+        message = format('content %s can neither be updated nor inserted', p_intent.content_hash),
+        hint    = 'Try again; if the error persists, a trigger on public.content suppresses the INSERT or the UPDATE.';
 end;
 $$;
 comment on function reaper_internal.add_reference(reaper.put_intents, boolean, timestamptz) is
-    'For finish_put: locks the content and counts one more reference, or makes the content; true when it was made. RP002 or RP003 when it cannot be made.';
+    'For finish_put: locks the content and adds one reference, or creates the content; true if it was created. RP002 or RP003 if it cannot be created.';
 revoke all on function reaper_internal.add_reference(reaper.put_intents, boolean, timestamptz) from public;

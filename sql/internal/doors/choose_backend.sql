@@ -1,5 +1,5 @@
--- choose_backend: choose where new bytes go: an active backend that answers, with the most room. The view of the room is only a hint;
--- what has a quota is asked again under its lock, what has none needs no lock. Null when the bytes fit nowhere.
+-- choose_backend: choose the backend for new bytes: active, circuit closed, with the most room. The sum of the accounts is only a hint; a
+-- backend with a quota is checked again under its lock, one without needs no lock. Null if the bytes fit nowhere.
 create or replace function reaper_internal.choose_backend(p_size_bytes bigint)
     returns text
     language plpgsql volatile
@@ -28,5 +28,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.choose_backend(bigint) is
-    'For begin_put: the backend for so many new bytes, its row locked if it has a quota; null when no active backend has room.';
+    'For begin_put: the backend for so many new bytes, its row locked if it has a quota; null if no active backend has room.';
 revoke all on function reaper_internal.choose_backend(bigint) from public;

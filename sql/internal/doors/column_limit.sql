@@ -1,5 +1,5 @@
--- column_limit: how many characters a column takes. An adopted application's may be short, and a put that cannot be
--- committed shall be refused before its bytes are uploaded.
+-- column_limit: maximum length of a column. An adopted application's may be short, and a put that cannot be committed must be refused before
+-- its bytes are uploaded.
 create or replace function reaper_internal.column_limit(p_table regclass, p_column name)
     returns integer
     language sql stable
@@ -9,5 +9,5 @@ as $$
      where a.attrelid = p_table and a.attname = p_column;
 $$;
 comment on function reaper_internal.column_limit(regclass, name) is
-    'For require_put: how many characters a varchar column takes; null = as many as come.';
+    'For require_put: maximum number of characters of a varchar column; null = no limit.';
 revoke all on function reaper_internal.column_limit(regclass, name) from public;

@@ -1,11 +1,11 @@
--- drop_intent: end an intent so that no bytes stay behind. An upload that is slow, or whose answer was lost, may still land: so
--- the key is deleted only after settings.intent_min_age, and then twice.
+-- drop_intent: end an intent so that no bytes stay behind. An upload that is slow, or whose answer was lost, may still finish: so the key is
+-- deleted only after settings.intent_min_age, and then twice.
 create or replace function reaper_internal.drop_intent(p_intent reaper.put_intents, p_uploaded boolean, p_now timestamptz)
     returns void
     language plpgsql volatile
 as $$
 declare
-    -- Without room nothing was to be uploaded: whether something lies there, and how much, is not known.
+    -- Without a reservation no upload was required: whether an object exists, and its size, is unknown.
     v_bytes bigint := case when p_intent.reserved then p_intent.size_bytes end;
 begin
     if p_uploaded then
@@ -21,5 +21,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.drop_intent(reaper.put_intents, boolean, timestamptz) is
-    'For abort_put and finish_intent: ends a locked intent, frees its reservation, and queues its key if bytes may lie there.';
+    'For abort_put and finish_intent: ends a locked intent, frees its reservation, and queues its key for deletion if bytes may be stored there.';
 revoke all on function reaper_internal.drop_intent(reaper.put_intents, boolean, timestamptz) from public;

@@ -1,5 +1,5 @@
--- enqueue_invalidation: a cache entry that may live longer than its paste is to be dropped. Whoever tries the code at this
--- moment may have been before the entry that is meant now: the lease is taken away.
+-- enqueue_invalidation: queue a cache entry for deletion that may live longer than its paste. A worker that leased the code before may have
+-- deleted an earlier entry: the lease is removed.
 create or replace function reaper_internal.enqueue_invalidation(p_short_code text, p_now timestamptz)
     returns void
     language sql volatile
@@ -10,5 +10,5 @@ as $$
        set next_attempt = excluded.next_attempt, lease = null;
 $$;
 comment on function reaper_internal.enqueue_invalidation(text, timestamptz) is
-    'For delete_paste and extend_paste: queues a code whose cache entry is to be dropped, due at once.';
+    'For delete_paste and extend_paste: queues a code whose cache entry is to be deleted, due at once.';
 revoke all on function reaper_internal.enqueue_invalidation(text, timestamptz) from public;

@@ -1,5 +1,5 @@
--- finish_put: the reference, the paste, the byte accounts and the end of the intent, together or not at all.
--- Who comes second with the same bytes gives its own away: they are queued for deletion, under a name that only it ever had.
+-- finish_put: reference, paste, byte accounts and the end of the intent, in one transaction.
+-- If the content exists already, the bytes uploaded for this intent are queued for deletion, under a key that only this intent ever had.
 create or replace function reaper_internal.finish_put(p_intent reaper.put_intents, p_uploaded boolean, p_now timestamptz)
     returns boolean
     language plpgsql volatile
@@ -29,5 +29,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.finish_put(reaper.put_intents, boolean, timestamptz) is
-    'For commit_put and finish_intent: makes the paste of a locked intent and closes it; true when the intent''s own bytes became the content''s.';
+    'For commit_put and finish_intent: creates the paste of a locked intent and ends the intent; true if the intent''s own bytes became the content''s.';
 revoke all on function reaper_internal.finish_put(reaper.put_intents, boolean, timestamptz) from public;

@@ -1,6 +1,6 @@
--- lock_backend_with_room: lock a backend's row if so many bytes fit under its quota; only writers that reserve ever wait for each other here.
--- The balance is read in a new statement after the lock, so it has every reservation that was made under it: no overcommitment.
--- Without room the lock is let go with the savepoint: who goes on to the next backend holds nothing while waiting.
+-- lock_backend_with_room: lock a backend's row if so many bytes fit under its quota; only writers that reserve wait for each other here.
+-- The balance is read in a new statement after the lock, so it includes every reservation made under it: no overcommitment.
+-- Without room the lock is released with the savepoint: a caller that tries the next backend holds nothing while waiting.
 create or replace function reaper_internal.lock_backend_with_room(p_backend text, p_size_bytes bigint)
     returns boolean
     language plpgsql volatile
@@ -15,7 +15,7 @@ begin
       into v_taken, v_rows
       from reaper.byte_deltas d
      where d.backend = p_backend;
-    -- Somebody may have changed its state or lifted its quota while we waited.
+    -- Its state or quota may have changed while we waited.
     if v_backend.state is distinct from 'active' or v_backend.quota - v_taken < p_size_bytes then
         raise exception sqlstate 'RP008';
     end if;

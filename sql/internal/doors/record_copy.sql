@@ -1,5 +1,5 @@
--- record_copy: where the bytes of new content lie. Copies that are still written down for this hash belong to a content row that
--- somebody deleted by hand: nobody would read or release them, so they are queued for deletion here.
+-- record_copy: record where the bytes of new content are stored. Copies that are still recorded for this hash belong to a content row that
+-- was deleted by hand: they would never be read or released, so they are queued for deletion here.
 create or replace function reaper_internal.record_copy(p_intent reaper.put_intents, p_now timestamptz)
     returns void
     language plpgsql volatile
@@ -21,5 +21,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.record_copy(reaper.put_intents, timestamptz) is
-    'For add_reference: enters the first copy of new content, whose row the caller holds.';
+    'For add_reference: records the first copy of new content, whose row the caller holds.';
 revoke all on function reaper_internal.record_copy(reaper.put_intents, timestamptz) from public;

@@ -1,4 +1,4 @@
--- require_free_code: most codes that are taken are refused before the upload; who takes it meanwhile is found by the unique index.
+-- require_free_code: refuse most taken codes before the upload; a code taken meanwhile is found by the unique index.
 create or replace function reaper_internal.require_free_code(p_short_code text)
     returns void
     language plpgsql stable
@@ -10,5 +10,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.require_free_code(text) is
-    'Raises 23505 when a paste has the code.';
+    'Raises 23505 if a paste has the code.';
 revoke all on function reaper_internal.require_free_code(text) from public;

@@ -1,4 +1,4 @@
--- require_put: what could never be committed is refused before anybody uploads bytes for it.
+-- require_put: refuse what could never be committed before its bytes are uploaded.
 create or replace function reaper_internal.require_put(p_short_code text, p_content_hash text, p_size_bytes bigint)
     returns void
     language plpgsql stable
@@ -10,24 +10,24 @@ declare
 begin
     if p_short_code is null or char_length(p_short_code) not between 1 and v_code then
         raise exception sqlstate 'RP005' using
-            message = format('a short_code of %s characters is not possible', coalesce(char_length(p_short_code), 0)),
-            hint    = format('Give one of 1 to %s characters.', v_code);
+            message = format('invalid short_code: %s characters', coalesce(char_length(p_short_code), 0)),
+            hint    = format('Give a short_code of 1 to %s characters.', v_code);
     end if;
     -- The hash is part of the object's name, and S3 counts bytes.
     if p_content_hash is null or octet_length(p_content_hash) not between 1 and v_hash then
         raise exception sqlstate 'RP005' using
-            message = format('a content_hash of %s bytes is not possible', coalesce(octet_length(p_content_hash), 0)),
-            hint    = format('Give one of 1 to %s bytes, such as the SHA-256 of the content in hexadecimal digits.', v_hash);
+            message = format('invalid content_hash: %s bytes', coalesce(octet_length(p_content_hash), 0)),
+            hint    = format('Give a content_hash of 1 to %s bytes, such as the SHA-256 of the content in hexadecimal digits.', v_hash);
     end if;
     if p_size_bytes is null or p_size_bytes not between 0 and 1125899906842624 then
         raise exception sqlstate 'RP005' using
-            message = format('a size of %s bytes is not possible', coalesce(p_size_bytes::text, 'null')),
+            message = format('invalid size_bytes: %s', coalesce(p_size_bytes::text, 'null')),
             hint    = 'Give the number of bytes that will be uploaded, from 0 to 1125899906842624 (1 PiB).';
     end if;
     if char_length(p_content_hash) + 36 > v_key then  -- as fresh_key makes them
         raise exception sqlstate 'RP005' using
-            message = format('content.object_key takes %s characters, too few for a name of this hash', v_key),
-            -- Our own trigger stands on the column, and has to step aside for the change.
+            message = format('content.object_key takes %s characters, too few for a key with this content_hash', v_key),
+            -- Our own trigger depends on the column and must be dropped for the change.
             hint    = (select format('drop trigger %I on public.content; alter table public.content alter column object_key type text; %s',
                                      t.tgname, pg_get_triggerdef(t.oid))
                          from pg_trigger t

@@ -1,4 +1,4 @@
--- block_rows: give rows back that cannot be deleted, and keep the claim away from them for a while.
+-- block_rows: return rows that cannot be deleted, and keep claims from taking them for a while.
 create or replace function reaper_internal.block_rows(p_codes text[], p_now timestamptz, p_sqlstate text, p_message text)
     returns integer
     language plpgsql volatile
@@ -19,5 +19,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.block_rows(text[], timestamptz, text, text) is
-    'Gives rows back and enters them into reaper.blocked with the reason and a growing pause.';
+    'Returns rows to NOT_EXPIRED and records them in reaper.blocked with the error and a growing pause.';
 revoke all on function reaper_internal.block_rows(text[], timestamptz, text, text) from public;

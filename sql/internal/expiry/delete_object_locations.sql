@@ -1,6 +1,6 @@
--- delete_object_locations: the objects of contents that are gone, one per copy; the rows that say where copies lie, and their bytes, go.
--- The content rows, deleted by this very transaction, keep everybody away who would add a copy. Content that has no copy here
--- was stored by an application: one object on backend default, in no account.
+-- delete_object_locations: delete the location rows of deleted contents, subtract their bytes, and return their objects, one per copy.
+-- This transaction has deleted the content rows, so no other can add a copy. Content without a location row was stored by the
+-- application: one object on backend default, in no byte account.
 create or replace function reaper_internal.delete_object_locations(p_hashes text[], p_keys text[], p_sizes bigint[])
     returns table (content_hash text, backend text, object_key text, size_bytes bigint)
     language sql volatile

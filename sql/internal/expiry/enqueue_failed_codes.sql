@@ -1,4 +1,4 @@
--- enqueue_failed_codes: cache entries that are not confirmed gone are invalidated later.
+-- enqueue_failed_codes: queue cache entries whose deletion was not confirmed.
 create or replace function reaper_internal.enqueue_failed_codes(p_batch reaper.batches, p_failed jsonb, p_now timestamptz)
     returns integer
     language plpgsql volatile
@@ -17,7 +17,7 @@ begin
                    from jsonb_array_elements(p_failed) as r (failure)
                   where r.failure ? 'short_code') as f on f.short_code = c.short_code
      where p_failed is null or f.short_code is not null
-        -- Whoever tries the code at this moment may have been before the entry that is meant now: take the lease away.
+        -- A worker that leased the code before may have deleted an earlier entry: remove the lease.
         on conflict (short_code) do update
        set last_error = excluded.last_error, lease = null;
     get diagnostics v_queued = row_count;
@@ -25,5 +25,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.enqueue_failed_codes(reaper.batches, jsonb, timestamptz) is
-    'For finish_batch: puts codes whose cache entry was not dropped into reaper.invalidations; returns how many.';
+    'For finish_batch: puts codes whose cache entry was not deleted into reaper.invalidations; returns how many.';
 revoke all on function reaper_internal.enqueue_failed_codes(reaper.batches, jsonb, timestamptz) from public;

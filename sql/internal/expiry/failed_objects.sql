@@ -1,5 +1,5 @@
--- failed_objects: the object failures of a report, one row per object, the worst verdict where one is named twice.
--- What says that the backend was away says nothing about the object: such a failure is never for good.
+-- failed_objects: the object failures of a report, one row per object, the worst verdict if one is named twice.
+-- An outage of the backend is never a permanent failure of the object.
 create or replace function reaper_internal.failed_objects(p_failed jsonb)
     returns table (backend text, object_key text, error text, permanent boolean, outage boolean)
     language sql immutable
@@ -7,7 +7,7 @@ as $$
     select distinct on (1, 2)
            coalesce(f.failure ->> 'backend', 'default'),
            f.failure ->> 'object_key',
-           left(coalesce(f.failure ->> 'error', 'not said'), 1000),
+           left(coalesce(f.failure ->> 'error', 'no error text'), 1000),
            s.permanent and not s.outage as permanent,
            s.outage
       from jsonb_array_elements(p_failed) as f (failure)

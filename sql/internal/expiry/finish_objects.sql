@@ -1,6 +1,6 @@
--- finish_objects: every object of the batch that is not confirmed gone is owed a deletion: later, or by an operator.
--- With nothing tried (p_failed null) all are due at once and no attempt is counted; an outage counts none either, and what
--- waits for a backend that is left alone is due as soon as it is back. What is gone leaves the account in the same statement.
+-- finish_objects: queue every object of the batch whose deletion was not confirmed: for a retry, or in the DLQ for an operator.
+-- If no deletion was tried (p_failed null) all are due at once and no attempt is counted; an outage is not counted either, and objects of
+-- a backend with an open circuit are due as soon as it closes. Deleted objects leave the byte account in the same statement.
 create or replace function reaper_internal.finish_objects(
     in  p_batch          reaper.batches,
     in  p_failed         jsonb,
@@ -27,7 +27,7 @@ begin
         select o.content_hash, o.backend, o.object_key, o.size_bytes, f.error, f.permanent,
                p_failed is null or f.object_key is not null as failed,
                p_failed is not null and not f.outage as counted,
-               -- Only a circuit that lets nobody through makes it pointless to wait any longer.
+               -- Behind a circuit that is not closed a pause is pointless: claims skip the backend.
                p_failed is null or (f.outage and exists (select from reaper.circuits c where c.backend = o.backend and c.state <> 'closed'))
                    as due_at_once
           from unnest(p_batch.object_hashes, p_batch.object_backends, p_batch.object_keys, p_batch.object_sizes)
@@ -71,5 +71,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.finish_objects(reaper.batches, jsonb, timestamptz) is
-    'For finish_batch: puts failed objects into cleanup_queue, permanent failures into cleanup_dlq, and takes the bytes of all others off the account.';
+    'For finish_batch: puts failed objects into cleanup_queue, permanent failures into cleanup_dlq, and subtracts the bytes of all others from the account.';
 revoke all on function reaper_internal.finish_objects(reaper.batches, jsonb, timestamptz) from public;

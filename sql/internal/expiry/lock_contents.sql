@@ -1,7 +1,7 @@
--- lock_contents: hold content rows until the end of the transaction, in hash order, so that no two batches wait in a circle.
+-- lock_contents: lock content rows until the end of the transaction, in hash order, so that no two batches deadlock.
 -- FOR UPDATE and nothing weaker: it waits for the KEY SHARE of a paste whose INSERT is not committed yet.
--- Without waiting, contents that somebody else holds are left out and named; their pastes are for another time.
--- What is held cannot change or move: its place and its count are told along, and need not be looked up again.
+-- Without waiting, contents that other transactions hold are left out and returned separately; their pastes are tried later.
+-- A locked row cannot change or move: its address and its count are returned too, and need not be looked up again.
 create or replace function reaper_internal.lock_contents(
     in  p_hashes    text[],
     in  p_wait      boolean,
@@ -27,7 +27,7 @@ begin
           into hashes, places, ref_counts
           from (select c.content_hash, c.ctid, c.ref_count
                   from public.content c where c.content_hash = any (p_hashes) order by c.content_hash for update skip locked) as l;
-        -- Those that do not exist at all are nobody's.
+        -- Those that do not exist are not held by another transaction.
         if exists (select unnest(p_hashes) except select unnest(hashes)) then
             busy := array(select c.content_hash
                             from public.content c
@@ -38,5 +38,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.lock_contents(text[], boolean) is
-    'Locks content rows in hash order and returns their hashes, places and counts; without p_wait only those that nobody else holds, and which ones are held.';
+    'Locks content rows in hash order and returns their hashes, addresses and counts; without p_wait only those that no other transaction holds, and the hashes of the others.';
 revoke all on function reaper_internal.lock_contents(text[], boolean) from public;

@@ -1,7 +1,7 @@
--- mark_or_block: mark the rows of a claim together; where PostgreSQL refuses, halve until the rows that cannot be marked
--- stand alone. A trigger, or a constraint that was added NOT VALID, may refuse any UPDATE of an old row.
--- The caller holds the rows, so they are found by their places, and stay there until they are marked; then they lie elsewhere,
--- and are told in the order of their new places.
+-- mark_or_block: mark the rows of a claim together; if PostgreSQL refuses, halve until each row that cannot be marked is alone.
+-- A trigger, or a constraint that was added NOT VALID, may refuse any UPDATE of an old row.
+-- The caller holds the rows, so they are found by their addresses; the UPDATE moves them, and they are returned in the order of their new
+-- addresses.
 create or replace function reaper_internal.mark_or_block(
     in  p_codes   text[],
     in  p_places  tid[],
@@ -32,8 +32,8 @@ begin
         if cardinality(codes) = cardinality(p_codes) then
             return;
         end if;
-        -- Undoes the marks of the others, which would be found in other places by now.
-        raise exception triggered_data_change_violation using message = 'the row was not marked by its UPDATE: a trigger prevents it';
+        -- Undoes the marks of the other rows, which have new addresses by now.
+        raise exception triggered_data_change_violation using message = 'the UPDATE did not mark the row: a trigger suppresses it';
     exception when others then
         v_state := sqlstate;
         v_message := sqlerrm;
@@ -55,5 +55,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.mark_or_block(text[], tid[], timestamptz) is
-    'For claim_expired: marks rows that the caller has locked and returns them with their new places; those that PostgreSQL refuses to mark go into reaper.blocked.';
+    'For claim_expired: marks rows that the caller has locked and returns them with their new addresses; rows that PostgreSQL refuses to mark are recorded in reaper.blocked.';
 revoke all on function reaper_internal.mark_or_block(text[], tid[], timestamptz) from public;

@@ -1,6 +1,6 @@
--- names_in_use: which of these objects does living content still have? An adopted table may hold a name twice, once as an
--- object_key and once as a bare hash; the object goes with the last of them. Content with copies of its own lies where these
--- are, all other content on backend default.
+-- names_in_use: which of these objects does live content still use? An adopted table may hold a name twice, once as an object_key and once as
+-- a bare hash; the object is deleted with the last of them. Content with location rows is stored there, all other content on backend
+-- default.
 create or replace function reaper_internal.names_in_use(p_backends text[], p_keys text[])
     returns text[]
     language sql stable
@@ -25,5 +25,5 @@ as $$
            and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C"));
 $$;
 comment on function reaper_internal.names_in_use(text[], text[]) is
-    'Those of the objects that content has, as backend/key.';
+    'Those of the objects that content still uses, as backend/key.';
 revoke all on function reaper_internal.names_in_use(text[], text[]) from public;

@@ -1,7 +1,7 @@
--- release_contents: subtract references that are gone from contents that the caller holds, and delete those that nobody names.
--- Whether anybody does is asked here, in a new statement after the locks: only that snapshot has seen every such paste.
--- ref_count is a cache of the paste rows: where it says zero the rows are asked, and where they disagree they win.
--- What is held stays where it is on disk, unless a trigger on pastes has changed it meanwhile: then it is found by its key.
+-- release_contents: subtract references from contents that the caller has locked, and delete those that no paste names.
+-- Whether a paste names them is checked here, in a new statement after the locks: only that snapshot includes every such paste.
+-- ref_count is a cache of the paste rows: if it reaches zero the rows are checked, and if they differ they are right.
+-- A locked row keeps its address, unless a trigger on pastes has changed it meanwhile: then it is found by its key.
 create or replace function reaper_internal.release_contents(
     in  p_hashes       text[],
     in  p_places       tid[],
@@ -30,7 +30,7 @@ begin
         select c.content_hash,
                c.place,
                r.expected,
-               -- One paste tells that the content lives; only where the count is wrong are they all counted.
+               -- One paste shows that the content is in use; all are counted only if ref_count is wrong.
                case when n.named is null then 0
                     when r.expected > 0 then 1
                     else (select count(*) from public.pastes p where p.content_hash = c.content_hash)
@@ -93,5 +93,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.release_contents(text[], tid[], bigint[], text[], timestamptz) is
-    'For release_rows: subtracts p_spent references from held contents, deletes those that nobody names, and returns what they were.';
+    'For release_rows: subtracts p_spent references from locked contents, deletes those that no paste names, and returns what they were.';
 revoke all on function reaper_internal.release_contents(text[], tid[], bigint[], text[], timestamptz) from public;

@@ -1,6 +1,6 @@
--- release_objects: what becomes of the objects of contents that are gone, said by the transaction that deleted their rows.
--- Every copy is to be deleted, but for those under a name that living content still has; names that may come back are
--- retired; and the bytes are owed from this commit on, so that no account ever shows room that is not there.
+-- release_objects: turn the copies of deleted contents into objects to delete, in the transaction that deleted their rows.
+-- Every copy is to be deleted, except under a name that live content still uses; reusable names are retired; and the bytes are booked as
+-- queued for deletion from this commit on, so that no account shows room that does not exist.
 create or replace function reaper_internal.release_objects(
     in  p_hashes         text[],
     in  p_keys           text[],
@@ -60,5 +60,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.release_objects(text[], text[], bigint[], timestamptz) is
-    'Takes the copies of deleted contents over as objects that are owed a deletion, retires their reusable names and books their bytes.';
+    'Turns the copies of deleted contents into objects to delete, retires their reusable names and books their bytes as queued for deletion.';
 revoke all on function reaper_internal.release_objects(text[], text[], bigint[], timestamptz) from public;

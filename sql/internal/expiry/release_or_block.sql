@@ -1,6 +1,6 @@
--- release_or_block: release the rows together; where PostgreSQL refuses, halve until the rows that cannot go stand alone.
--- One bad row costs a few savepoints and never stops a drain. What passes by itself (locks, deadlocks, resources) is
--- raised to the caller, who tries the whole batch again; so are missing rights, which no row is to blame for.
+-- release_or_block: release the rows together; if PostgreSQL refuses, halve until each row that cannot be deleted is alone.
+-- One bad row costs a few savepoints and never stops a drain. Transient errors (locks, deadlocks, resources) are raised to the caller, who
+-- tries the whole batch again; so are missing rights, which concern all rows.
 create or replace function reaper_internal.release_or_block(
     in  p_codes        text[],
     in  p_places       tid[],
@@ -53,12 +53,12 @@ begin
         object_sizes  := '{}';
         rows_returned := 0;
         rows_blocked  := reaper_internal.block_rows(p_codes, p_now, v_state, v_message);
-        -- The mark may still be there: the failed attempt let go of the row, and somebody else may hold it by now.
+        -- The row may still be marked: the failed attempt released its lock, and another transaction may hold it by now.
         select r.busy_codes into busy_codes from reaper_internal.return_rows(p_codes) as r;
         return;
     end if;
 
-    -- Half after half would take contents in any order, and could meet another batch in a deadlock: take all of them now.
+    -- Halves would lock contents in any order, and could deadlock with another batch: lock all of them now.
     perform reaper_internal.lock_contents(array(select p.content_hash from public.pastes p where p.short_code = any (p_codes)), p_may_leave is null);
     select * into v_left from reaper_internal.release_or_block(p_codes[:v_half], p_places[:v_half], p_now, p_may_leave);
     select * into v_right from reaper_internal.release_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_now, p_may_leave);
@@ -72,5 +72,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer) is
-    'For drop_references: release_rows on all codes, or on ever smaller parts, with the rows that PostgreSQL refuses put into reaper.blocked.';
+    'For drop_references: release_rows on all codes, or on ever smaller parts; rows that PostgreSQL refuses to delete are recorded in reaper.blocked.';
 revoke all on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer) from public;

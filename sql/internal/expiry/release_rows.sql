@@ -1,10 +1,9 @@
--- release_rows: the heart. Deletes rows that are still marked and still expired, and lets go of what they referred to.
+-- release_rows: the core of a drop. Deletes rows that are still marked and still expired, and releases their references.
 --
--- Order of locks: where contents are waited for they come first, in hash order, then paste rows without waiting. Whoever writes
--- about one content at a time, in whatever order, can never form a cycle with this: the only wait happens before any paste row
--- is held. With p_may_leave no paste and no content is waited for, so that their order does not matter: pastes whose content
--- another holds, mostly another drop, are given back for a later claim. So many at most: with more of them lock_not_available
--- is raised. Null waits for all.
+-- Order of locks: if contents are waited for they are locked first, in hash order, then paste rows without waiting. A transaction that
+-- writes about one content at a time, in whatever order, cannot deadlock with this: the only wait happens before any paste row is locked.
+-- With p_may_leave no paste and no content is waited for, so their order does not matter: pastes whose content another transaction holds,
+-- mostly another drop, are returned for a later claim. At most that many: with more, lock_not_available is raised. Null waits for all.
 create or replace function reaper_internal.release_rows(
     in  p_codes        text[],
     in  p_places       tid[],
@@ -34,28 +33,28 @@ declare
     v_spent     text[];
     v_stuck     text[];
 begin
-    -- An application's deferred constraints shall speak here, where one bad row can be told from the rest.
+    -- Check the application's deferred constraints here, where one bad row can be told from the rest.
     set constraints all immediate;
 
     if p_may_leave is null then
         v_named := array(select p.content_hash from public.pastes p where p.short_code = any (p_codes));
         select * into v_contents from reaper_internal.lock_contents(v_named, true);
         select * into v_held from reaper_internal.lock_marked(p_codes, p_places);
-        -- Somebody may have given a paste other content meanwhile, which is not held.
+        -- A paste may have got other content meanwhile, which is not locked.
         v_left := array(select unnest(v_held.hashes) except select unnest(v_named));
     else
         select * into v_held from reaper_internal.lock_marked(p_codes, p_places);
         select * into v_contents from reaper_internal.lock_contents(v_held.hashes, false);
         v_left := v_contents.busy;
     end if;
-    -- Content that is neither held nor left does not exist: a paste that lost it, in a restore for example, goes all the same.
+    -- Content that is neither locked nor left out does not exist: its paste is deleted all the same (after a restore, for example).
     if v_left <> '{}' then
         select array_agg(h.short_code) as codes, array_agg(h.place) as places, cardinality(v_held.codes) - count(*) as others
           into v_held
           from unnest(v_held.codes, v_held.places, v_held.hashes) as h (short_code, place, content_hash)
          where h.content_hash <> all (v_left);
         if v_held.others > p_may_leave then
-            raise lock_not_available using message = format('%s contents are held by others', cardinality(v_left));
+            raise lock_not_available using message = format('%s contents are locked by other transactions', cardinality(v_left));
         end if;
     end if;
 
@@ -77,12 +76,12 @@ begin
     busy_codes := '{}';
     if cardinality(deleted_codes) < cardinality(p_codes) then
         v_rest := array(select unnest(p_codes) except select unnest(deleted_codes));
-        -- Still there although it was due and ours: a trigger swallowed the DELETE.
+        -- Not deleted although it was due and locked by us: a trigger suppressed the DELETE.
         v_stuck := array(select p.short_code
                            from public.pastes p
                           where p.short_code = any (v_rest) and p.short_code = any (v_held.codes) and p.expires_at <= p_now);
         if v_stuck <> '{}' then
-            rows_blocked := reaper_internal.block_rows(v_stuck, p_now, '27000', 'the row was still there after its DELETE: a trigger prevents it');
+            rows_blocked := reaper_internal.block_rows(v_stuck, p_now, '27000', 'the DELETE did not delete the row: a trigger suppresses it');
         end if;
         select r.returned, r.busy_codes into rows_returned, busy_codes from reaper_internal.return_rows(v_rest) as r;
     end if;
@@ -93,5 +92,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.release_rows(text[], tid[], timestamptz, integer) is
-    'For drop_references: deletes due rows, subtracts references, deletes content that nobody names; says what became of each row.';
+    'For drop_references: deletes due rows, subtracts references, deletes content that no paste names; returns the outcome of each row.';
 revoke all on function reaper_internal.release_rows(text[], tid[], timestamptz, integer) from public;

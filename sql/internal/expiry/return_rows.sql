@@ -1,5 +1,5 @@
--- return_rows: take the mark off rows that were not deleted. Rows that somebody holds are skipped and reported, so that
--- nobody who gives rows back ever waits for a writer; so are rows that PostgreSQL refuses to update, which keep no other row.
+-- return_rows: remove the mark from rows that were not deleted. Rows that other transactions hold are skipped and reported, so that this
+-- never waits for a writer; so are rows that PostgreSQL refuses to update, which do not keep the others from being returned.
 create or replace function reaper_internal.return_rows(
     in  p_codes     text[],
     out returned    integer,

@@ -1,5 +1,5 @@
--- reusable_names: which of these objects have a name that somebody may use again. Ours end in 128 random bits and are never
--- used twice; an application's own, such as the bare hash, come back with the content.
+-- reusable_names: which of these objects have a key that may be used again. Keys that reaper generates end in 128 random bits and are never
+-- used twice; an application's own, such as the bare hash, are used again with the same content.
 create or replace function reaper_internal.reusable_names(p_hashes text[], p_backends text[], p_keys text[])
     returns table (backend text, object_key text)
     language sql immutable

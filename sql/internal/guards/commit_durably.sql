@@ -1,5 +1,5 @@
--- commit_durably: an S3 deletion follows this commit: it must be on disk, and on the synchronous standby, before anybody acts
--- on it, however careless the session is.
+-- commit_durably: S3 deletions follow this commit: it must be on disk, and on the synchronous standby, before they start, whatever
+-- synchronous_commit the session has.
 create or replace function reaper_internal.commit_durably()
     returns void
     language plpgsql volatile

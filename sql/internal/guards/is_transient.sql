@@ -1,5 +1,5 @@
--- is_transient: does this error pass by itself, or is a row to blame? Locks, deadlocks and resources pass. Rights that we lack
--- on the tables concern every row alike, so no single one is blocked for them; where we have them, a trigger said no to a row.
+-- is_transient: is this error transient, or caused by a row? Locks, deadlocks and resources are transient. Rights that we lack on the tables
+-- concern every row, so no row is blocked for them; if we have them, a trigger refused the row.
 create or replace function reaper_internal.is_transient(p_sqlstate text)
     returns boolean
     language sql stable
@@ -12,5 +12,5 @@ as $$
                      and has_table_privilege('public.content', 'update') and has_table_privilege('public.content', 'delete')));
 $$;
 comment on function reaper_internal.is_transient(text) is
-    'Whether an error has its cause outside the rows, so that the whole batch is tried again later.';
+    'Whether an error is not caused by the rows, so that the whole batch is tried again later.';
 revoke all on function reaper_internal.is_transient(text) from public;

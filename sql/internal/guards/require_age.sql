@@ -1,4 +1,4 @@
--- require_age: an age is a length of time, not a point in the future.
+-- require_age: refuse an age that is null or negative.
 create or replace function reaper_internal.require_age(p_age interval)
     returns void
     language plpgsql immutable
@@ -6,8 +6,8 @@ as $$
 begin
     if p_age is null or p_age < interval '0' then
         raise exception sqlstate 'RP005' using
-            message = format('nothing is %s old', coalesce(p_age::text, 'null')),
-            hint    = 'Give an age such as ''7 days''.';
+            message = format('p_older_than must not be null or negative: %s', coalesce(p_age::text, 'null')),
+            hint    = 'Give an interval such as ''7 days''.';
     end if;
 end;
 $$;

@@ -1,4 +1,4 @@
--- require_failures_of_batch: what is reported as failed must be an array of this batch's own objects and codes.
+-- require_failures_of_batch: failures must be an array of objects and codes of this batch.
 create or replace function reaper_internal.require_failures_of_batch(p_batch reaper.batches, p_failed jsonb)
     returns void
     language plpgsql stable
@@ -18,7 +18,7 @@ begin
      limit 1;
     if found then
         raise exception sqlstate 'RP005' using
-            message = format('batch %s has no such object or code: %s', p_batch.batch_id, left(v_stranger::text, 300)),
+            message = format('batch %s does not hold this object or code: %s', p_batch.batch_id, left(v_stranger::text, 300)),
             hint    = 'Report only what drop_references or adopt_batch returned for this batch.';
     end if;
 end;

@@ -1,4 +1,4 @@
--- require_limit: too much at once is a transaction that is too long.
+-- require_limit: refuse a number of rows that would make a transaction too long.
 create or replace function reaper_internal.require_limit(p_limit integer)
     returns void
     language plpgsql immutable
@@ -6,8 +6,8 @@ as $$
 begin
     if p_limit is null or p_limit not between 1 and 10000 then
         raise exception sqlstate 'RP005' using
-            message = format('%s rows at once are not possible', coalesce(p_limit::text, 'null')),
-            hint    = 'Give a number from 1 to 10000; 1000 is a good one.';
+            message = format('invalid limit: %s', coalesce(p_limit::text, 'null')),
+            hint    = 'Give a number from 1 to 10000, such as 1000.';
     end if;
 end;
 $$;

@@ -1,4 +1,4 @@
--- require_reason: what people decide is worth a word to those who come after them.
+-- require_reason: refuse a decision of a person without a reason, which the audit keeps.
 create or replace function reaper_internal.require_reason(p_reason text)
     returns void
     language plpgsql immutable
@@ -6,8 +6,8 @@ as $$
 begin
     if coalesce(btrim(p_reason), '') = '' then
         raise exception sqlstate 'RP005' using
-            message = 'this needs a reason',
-            hint    = 'Say in a few words why; it is kept in reaper.audit.';
+            message = 'p_reason must not be empty',
+            hint    = 'Give the reason in a few words; it is kept in reaper.audit.';
     end if;
 end;
 $$;

@@ -1,5 +1,5 @@
--- require_report: failures come as a JSON array; anything else would be read as "all succeeded" by somebody. A verdict is true
--- or false; anything else would be read as the milder one.
+-- require_report: failures must be a JSON array; anything else could be read as "all succeeded". "permanent" and "outage" must be
+-- booleans; anything else could be read as false.
 create or replace function reaper_internal.require_report(p_failed jsonb)
     returns void
     language plpgsql immutable
@@ -15,11 +15,11 @@ begin
                 where jsonb_typeof(f.failure -> 'permanent') not in ('boolean', 'null')
                    or jsonb_typeof(f.failure -> 'outage') not in ('boolean', 'null')) then
         raise exception sqlstate 'RP005' using
-            message = 'a failure is permanent or an outage, or it is not',
-            hint    = 'Give "permanent": true for what no retry can delete, "outage": true where the backend did not answer, else false or nothing.';
+            message = '"permanent" and "outage" must be booleans',
+            hint    = 'Give "permanent": true if no retry can delete the object, "outage": true if the backend did not answer; else false, or leave them out.';
     end if;
 end;
 $$;
 comment on function reaper_internal.require_report(jsonb) is
-    'Raises RP005 unless p_failed is null or a JSON array whose verdicts are booleans.';
+    'Raises RP005 unless p_failed is null or a JSON array whose "permanent" and "outage" are booleans.';
 revoke all on function reaper_internal.require_report(jsonb) from public;

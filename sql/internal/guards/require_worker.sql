@@ -1,4 +1,4 @@
--- require_worker: what a nameless worker holds could never be told from what nobody holds.
+-- require_worker: refuse a worker without a name: its batches could not be told from ownerless ones.
 create or replace function reaper_internal.require_worker(p_worker text)
     returns void
     language plpgsql immutable
@@ -6,8 +6,8 @@ as $$
 begin
     if coalesce(p_worker, '') = '' then
         raise exception sqlstate 'RP005' using
-            message = 'a worker needs a name',
-            hint    = 'Give one that is unique per process, such as host:pid:random.';
+            message = 'p_worker must not be empty',
+            hint    = 'Give a worker name that is unique per process, such as host:pid:random.';
     end if;
 end;
 $$;

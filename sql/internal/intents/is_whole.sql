@@ -1,5 +1,5 @@
--- is_whole: are the bytes that were found those that were announced? The size always tells; the hash where it is a SHA-256 in
--- hexadecimal digits. How other hashes are made only their application knows.
+-- is_whole: is the object that was found the one that was announced? The size is always compared; the hash if it is a SHA-256 in
+-- hexadecimal digits. Other hashes only the application can compute.
 create or replace function reaper_internal.is_whole(p_intent reaper.put_intents, p_size bigint, p_hash text)
     returns boolean
     language sql immutable

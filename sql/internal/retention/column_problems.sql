@@ -1,4 +1,4 @@
--- column_problems: why this column cannot say how old a row is, or not without reading the whole table.
+-- column_problems: why this column cannot be the age of a row, or not without reading the whole table.
 create or replace function reaper_internal.column_problems(p_table regclass, p_column name)
     returns table (problem text, fix text)
     language sql stable
@@ -14,21 +14,21 @@ as $$
          cross join reaper_internal.unindexed_tables(p_table, array[t.attname], true) as u
          where t.dated
     )
-    select format('%s has no column %s', p_table, coalesce(quote_ident(p_column), '(null)')), 'Name a column that says when the row came to be, as it is written in the catalogue.'
+    select format('%s has no column %s', p_table, coalesce(quote_ident(p_column), '(null)')), 'Give the name of the column with the time of the row, spelled as in the catalogue.'
      where not exists (select from target)
     union all
-    select format('%s.%I is %s, which is no time', p_table, t.attname, t.type),
-           'Name a column of type timestamp with time zone, timestamp or date.'
+    select format('%s.%I has type %s, which is not a time', p_table, t.attname, t.type),
+           'Give a column of type timestamp with time zone, timestamp or date.'
       from target t
      where not t.dated
     union all
     select format('%s has no valid index led by %I: every purge would read the whole table', string_agg(b.name::text, ', '), p_column),
            string_agg(format('create index concurrently on %s (%I);', b.name, p_column), E'\n')
-           || case when bool_or(b.is_partition) then format(E'\ncreate index on %s (%I); -- takes those over, and serves partitions to come', p_table, p_column)
+           || case when bool_or(b.is_partition) then format(E'\ncreate index on %s (%I); -- attaches those, and covers new partitions', p_table, p_column)
                    else '' end
       from bare b
     having count(*) > 0;
 $$;
 comment on function reaper_internal.column_problems(regclass, name) is
-    'Why a column cannot be the age of a retention policy, and what to do about it; no row when it can.';
+    'Why a column cannot be the age of a retention policy, and how to fix it; no row if it can.';
 revoke all on function reaper_internal.column_problems(regclass, name) from public;

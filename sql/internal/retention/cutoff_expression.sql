@@ -1,5 +1,5 @@
 -- cutoff_expression: the cutoff $1 in the type of the column, so that the index can be used.
--- What has no zone is UTC. A date is older than the cutoff when its whole day is.
+-- A type without time zone is UTC. A date is older than the cutoff if its whole day is.
 create or replace function reaper_internal.cutoff_expression(p_table regclass, p_column name)
     returns text
     language sql stable

@@ -1,4 +1,4 @@
--- estimate_rows: how many rows a table has: counted up to a million, beyond that as the planner thinks.
+-- estimate_rows: number of rows of a table: counted up to a million, beyond that estimated by the planner.
 create or replace function reaper_internal.estimate_rows(p_table regclass)
     returns bigint
     language plpgsql volatile
@@ -16,5 +16,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.estimate_rows(regclass) is
-    'How many rows a table has; beyond a million as the planner estimates.';
+    'Number of rows of a table; beyond a million the planner''s estimate.';
 revoke all on function reaper_internal.estimate_rows(regclass) from public;

@@ -1,5 +1,5 @@
--- link_problems: foreign keys that would forbid the deletion, slow it, or carry it further than agreed.
--- Followed through every CASCADE. A paste never goes this way: nobody would release its content.
+-- link_problems: foreign keys that would forbid the deletion, slow it, or spread it further than allowed.
+-- Followed through every CASCADE. Pastes must not be deleted this way: their content would not be released.
 create or replace function reaper_internal.link_problems(p_table regclass, p_allow_cascade boolean)
     returns table (problem text, fix text)
     language sql stable
@@ -20,11 +20,11 @@ as $$
          where f.contype = 'f'
            and f.confrelid in (select r.relid from reached r)
            and coalesce((to_jsonb(f) ->> 'conenforced')::boolean, true)  -- PostgreSQL 18 and later
-           -- Partitions repeat the key of their parent; once is enough.
+           -- Partitions repeat the foreign key of their parent; once is enough.
            and not exists (select from pg_constraint p where p.oid = f.conparentid and p.confrelid in (select r.relid from reached r))
     )
-    select format('%s would take pastes along without releasing their content', l.label),
-           'Set expires_at of those pastes: the drain deletes them and their content.'
+    select format('%s would delete pastes without releasing their content', l.label),
+           'Set expires_at of those pastes instead: the drain deletes them and their content.'
       from links l
      where l.of_ours
     union all
@@ -46,5 +46,5 @@ as $$
      where l.confdeltype in ('c', 'n', 'd') and not p_allow_cascade and not l.of_ours;
 $$;
 comment on function reaper_internal.link_problems(regclass, boolean) is
-    'Foreign keys that forbid, slow or spread deletions from a table, and what to do about each; no row when there are none.';
+    'Foreign keys that forbid, slow or spread deletions from a table, and how to fix each; no row if there are none.';
 revoke all on function reaper_internal.link_problems(regclass, boolean) from public;

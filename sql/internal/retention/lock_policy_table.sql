@@ -1,6 +1,6 @@
--- lock_policy_table: keep the table as it is, then look whether it may be purged.
--- With this lock nobody can rename it, add a trigger or a foreign key to it between the look and the deletion.
--- Cascades lock rows of other tables in an order that nobody chose: such purges go one after the other.
+-- lock_policy_table: lock the table, then check whether it may be purged.
+-- The lock keeps it from being renamed, and from getting a trigger or a foreign key, between the check and the deletion.
+-- Cascades lock rows of other tables in an unknown order: such purges run one after the other.
 create or replace function reaper_internal.lock_policy_table(p_policy text)
     returns void
     language plpgsql volatile
@@ -22,5 +22,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.lock_policy_table(text) is
-    'Locks the table of a policy against changes of its definition; raises RP005 when the policy cannot delete from it any more.';
+    'Locks the table of a policy against changes of its definition; raises RP005 if the policy cannot delete from it any more.';
 revoke all on function reaper_internal.lock_policy_table(text) from public;

@@ -1,8 +1,8 @@
 -- purge_statement: the one statement that finds, locks and deletes the oldest rows; $1 is the cutoff, $2 the limit.
--- Rows are named by primary key, which finds them again after a concurrent update; without one by their place. A place is
--- unique only within one physical table, hence tableoid. The column is compared as well, so that other partitions are left
--- alone; as a range, because an equality would tempt the planner to look a row up among all of the same time.
--- Types from elsewhere have operators that our search_path does not know, so their keys are not used.
+-- Rows are named by primary key, which finds them again after a concurrent update; without one by their address (ctid), which is unique
+-- only within one physical table, hence tableoid. The column is compared as well, so that other partitions are not read; as a range,
+-- because an equality would lead the planner to search among all rows of the same time.
+-- Types of other schemas have operators that our search_path does not include, so their keys are not used.
 create or replace function reaper_internal.purge_statement(p_table regclass, p_column name)
     returns text
     language sql stable
@@ -34,5 +34,5 @@ as $$
       join pg_namespace n on n.oid = c.relnamespace;
 $$;
 comment on function reaper_internal.purge_statement(regclass, name) is
-    'The DELETE of one batch: keyed, bounded, oldest first, skipping rows that others hold. $1 is the cutoff, $2 the limit.';
+    'The DELETE of one batch: keyed, bounded, oldest first, skipping rows that other transactions hold. $1 is the cutoff, $2 the limit.';
 revoke all on function reaper_internal.purge_statement(regclass, name) from public;

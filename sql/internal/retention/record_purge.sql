@@ -1,4 +1,4 @@
--- record_purge: the figures of the last purge. Of several at once only one is written: none may wait for another's commit.
+-- record_purge: record the figures of the last purge. Of several at the same time one is recorded, so that none waits for another.
 create or replace function reaper_internal.record_purge(p_policy text, p_deleted integer, p_at timestamptz, p_took interval)
     returns void
     language sql volatile
@@ -15,5 +15,5 @@ as $$
      where p.name = f.name;
 $$;
 comment on function reaper_internal.record_purge(text, integer, timestamptz, interval) is
-    'Writes down what the last purge of a policy deleted and how fast; leaves it when another purge is just doing so.';
+    'Records how many rows the last purge of a policy deleted and how fast; skipped while another purge is recording.';
 revoke all on function reaper_internal.record_purge(text, integer, timestamptz, interval) from public;

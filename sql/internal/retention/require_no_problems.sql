@@ -1,4 +1,4 @@
--- require_no_problems: say all that is wrong in one go, with all the fixes; does nothing where nothing is wrong.
+-- require_no_problems: raise all problems at once, with all fixes; does nothing without a problem.
 create or replace function reaper_internal.require_no_problems(p_policy text, p_problems text[], p_fixes text[])
     returns void
     language plpgsql immutable

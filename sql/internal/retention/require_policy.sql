@@ -1,4 +1,4 @@
--- require_policy: refuse a policy whose table has become something else since it was registered.
+-- require_policy: refuse a policy that has problems, such as a table that changed since it was registered.
 create or replace function reaper_internal.require_policy(p_policy text)
     returns void
     language plpgsql stable
@@ -12,5 +12,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.require_policy(text) is
-    'Raises RP005 when reaper.policy_problems() knows any.';
+    'Raises RP005 if reaper.policy_problems() returns any.';
 revoke all on function reaper_internal.require_policy(text) from public;

@@ -1,4 +1,4 @@
--- require_policy_arguments: numbers and words that make no sense, whatever the table.
+-- require_policy_arguments: refuse invalid values, whatever the table.
 -- Each part of the age must be positive: '1 month -29 days' is a day on average, and lies in the future in February.
 create or replace function reaper_internal.require_policy_arguments(
     p_name text, p_max_age interval, p_batch_limit integer, p_schedule text, p_allow_cascade boolean
@@ -14,18 +14,18 @@ begin
       into v_problems, v_fixes
       from (values
             (p_name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$',
-             'that is no name for a policy', 'Begin with a letter; then up to 62 letters, digits, or any of _ . -'),
+             'invalid policy name', 'Give a letter, then up to 62 letters, digits, or any of _ . -'),
             (p_max_age between interval '1 minute' and interval '100 years'
              and least(extract(year from p_max_age), extract(month from p_max_age), extract(day from p_max_age),
                        extract(hour from p_max_age), extract(minute from p_max_age), extract(second from p_max_age)) >= 0,
-             format('an age of %s is not possible', coalesce(p_max_age::text, 'null')), 'Give an age from 1 minute to 100 years without negative parts, such as ''90 days''.'),
+             format('invalid max_age: %s', coalesce(p_max_age::text, 'null')), 'Give an age from 1 minute to 100 years without negative parts, such as ''90 days''.'),
             (p_batch_limit between 1 and 10000,
-             format('a batch of %s rows is not possible', coalesce(p_batch_limit::text, 'null')), 'Give a batch limit from 1 to 10000; 500 is a good one.'),
+             format('invalid batch_limit: %s', coalesce(p_batch_limit::text, 'null')), 'Give a batch limit from 1 to 10000, such as 500.'),
             (p_schedule = 'continuous'
              or p_schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$'
              or p_schedule ~ '^[0-9*/,A-Za-z-]+( [0-9*/,A-Za-z-]+){4}$'
              or p_schedule ~ '^[1-9][0-9]{0,5} (second|minute|hour|day)s?$',
-             format('%L is no schedule', p_schedule), 'Give five fields of cron (UTC) such as ''15 3 * * *'', ''@hourly'', ''@daily'', an interval such as ''10 minutes'', or ''continuous''.'),
+             format('invalid schedule: %L', p_schedule), 'Give five fields of cron (UTC) such as ''15 3 * * *'', ''@hourly'', ''@daily'', an interval such as ''10 minutes'', or ''continuous''.'),
             (p_allow_cascade is not null, 'p_allow_cascade is null', 'Give true or false.')
            ) as a (holds, problem, fix)
      where a.holds is not true;
@@ -33,5 +33,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.require_policy_arguments(text, interval, integer, text, boolean) is
-    'Raises RP005 for a name, age, batch limit or schedule that a retention policy cannot have.';
+    'Raises RP005 for an invalid name, age, batch limit or schedule of a retention policy.';
 revoke all on function reaper_internal.require_policy_arguments(text, interval, integer, text, boolean) from public;

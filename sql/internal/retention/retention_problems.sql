@@ -1,5 +1,5 @@
--- retention_problems: everything that speaks against deleting the old rows of a table, all at once.
--- Asked at registration, when a policy is enabled, and again before every batch: tables change.
+-- retention_problems: every problem that forbids deleting the old rows of a table.
+-- Checked at registration, when a policy is enabled, and again before every batch, since tables change.
 create or replace function reaper_internal.retention_problems(p_table regclass, p_column name, p_allow_cascade boolean, p_role name)
     returns table (problem text, fix text)
     language plpgsql stable
@@ -20,5 +20,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.retention_problems(regclass, name, boolean, name) is
-    'Everything that speaks against deleting old rows of a table on behalf of a role, and what to do about each; no row when nothing does.';
+    'Every problem that forbids deleting old rows of a table on behalf of a role, and how to fix each; no row if there is none.';
 revoke all on function reaper_internal.retention_problems(regclass, name, boolean, name) from public;

@@ -1,4 +1,4 @@
--- tables_reached_by_delete: the tables that lose rows when this one does: its partitions, and all behind ON DELETE CASCADE.
+-- tables_reached_by_delete: the tables that lose rows if this one does: its partitions, and all behind ON DELETE CASCADE.
 create or replace function reaper_internal.tables_reached_by_delete(p_table regclass)
     returns table (relid oid)
     language sql stable rows 3
@@ -14,5 +14,5 @@ as $$
     select r.relid from reached r;
 $$;
 comment on function reaper_internal.tables_reached_by_delete(regclass) is
-    'The tables that lose rows when this one does: itself, partitions, and what foreign keys with ON DELETE CASCADE lead to.';
+    'The tables that lose rows if this one does: itself, its partitions, and those behind foreign keys with ON DELETE CASCADE.';
 revoke all on function reaper_internal.tables_reached_by_delete(regclass) from public;

@@ -1,5 +1,5 @@
--- trigger_problems: triggers and rules that a deletion would set off.
--- A trigger's function runs as whoever deletes, here reaper_owner: one that others may rewrite must run as its own owner.
+-- trigger_problems: triggers and rules that a deletion would run.
+-- A trigger function runs as the role that deletes, here reaper_owner: one that other roles may replace must run as its own owner.
 create or replace function reaper_internal.trigger_problems(p_table regclass, p_allow_cascade boolean)
     returns table (problem text, fix text)
     language sql stable
@@ -36,5 +36,5 @@ as $$
      where r.ev_class = p_table and r.ev_type = '4' and r.ev_enabled <> 'D';
 $$;
 comment on function reaper_internal.trigger_problems(regclass, boolean) is
-    'Triggers and rules that deletions from a table would set off, and what to do about each; no row when there are none.';
+    'Triggers and rules that deletions from a table would run, and how to fix each; no row if there are none.';
 revoke all on function reaper_internal.trigger_problems(regclass, boolean) from public;

@@ -1,6 +1,6 @@
--- unindexed_tables: the tables that hold rows and have no index led by these columns, in whatever order of the columns.
--- Partitions are asked one by one: attribute numbers differ between them, and a partition may have lost its index.
--- p_ordered wants an index that gives the rows in the column's order; for a foreign key any that finds them will do.
+-- unindexed_tables: the tables of a tree without an index led by these columns, in any order of the columns.
+-- Partitions are checked one by one: attribute numbers differ between them, and a partition may have lost its index.
+-- p_ordered requires an index that returns the rows in the column's order; a foreign key needs only one that finds them.
 create or replace function reaper_internal.unindexed_tables(p_table regclass, p_columns name[], p_ordered boolean)
     returns table (relid oid)
     language sql stable rows 3

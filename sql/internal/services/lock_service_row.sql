@@ -1,4 +1,4 @@
--- lock_service_row: lock a service's row, or say which services there are.
+-- lock_service_row: lock a service's row; the error for an unknown name lists the known ones.
 create or replace function reaper_internal.lock_service_row(p_name text)
     returns reaper.services
     language plpgsql volatile
@@ -10,12 +10,12 @@ begin
     if not found then
         raise exception sqlstate 'RP005' using
             message = format('there is no service %L', p_name),
-            hint    = coalesce((select 'There are: ' || string_agg(s.name, ', ' order by s.name) from reaper.services s),
-                               'Services are registered when the first worker starts: reaper worker');
+            hint    = coalesce((select 'Known services: ' || string_agg(s.name, ', ' order by s.name) from reaper.services s),
+                               'Start a worker (reaper worker): the first one registers the services.');
     end if;
     return v_service;
 end;
 $$;
 comment on function reaper_internal.lock_service_row(text) is
-    'The locked row of a service; RP005 when there is none of that name.';
+    'Locks and returns the row of a service; RP005 if there is none of that name.';
 revoke all on function reaper_internal.lock_service_row(text) from public;

@@ -1,4 +1,4 @@
--- sync_policy_services: an enabled retention policy is a service like any other; one that is not, is none.
+-- sync_policy_services: keep one service per enabled retention policy, and none for the others.
 create or replace function reaper_internal.sync_policy_services()
     returns void
     language plpgsql volatile
@@ -7,7 +7,7 @@ begin
     delete from reaper.services s
      where s.name like 'policy:%'
        and not exists (select from reaper.retention_schedule() as p where p.enabled and s.name = 'policy:' || p.name);
-    perform reaper.register_service('policy:' || p.name, p.schedule, 'deletes what policy ' || p.name || ' says is too old')
+    perform reaper.register_service('policy:' || p.name, p.schedule, 'deletes old rows by retention policy ' || p.name)
        from reaper.retention_schedule() as p
       where p.enabled;
 end;

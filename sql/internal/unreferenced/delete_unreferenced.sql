@@ -1,6 +1,6 @@
--- delete_unreferenced: delete content rows that the caller has locked and judged; where PostgreSQL refuses, halve until the rows
--- that cannot go, because something else of the application names them, stand alone. Those stay, and cost the others nothing.
--- A ref_count that was not zero is written down: the paste rows were believed.
+-- delete_unreferenced: delete content rows that the caller has locked and checked; if PostgreSQL refuses, halve until each row that cannot
+-- be deleted, because another table of the application names it, is alone. Those rows stay; the others are deleted.
+-- A ref_count that was not zero is recorded in reaper.drift: the paste rows are taken as the truth.
 create or replace function reaper_internal.delete_unreferenced(
     in  p_hashes       text[],
     in  p_now          timestamptz,

@@ -19,5 +19,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.unreferenced_among(text[], timestamptz) is
-    'For collect_unreferenced: the contents among p_hashes that no paste names and that were there before p_before.';
+    'For collect_unreferenced: the contents among p_hashes that no paste names and that existed before p_before.';
 revoke all on function reaper_internal.unreferenced_among(text[], timestamptz) from public;

@@ -1,4 +1,4 @@
--- delete_stale_blocks: rows that their users deleted or extended are no longer due, and what blocked them is no news.
+-- delete_stale_blocks: remove rows from reaper.blocked whose paste was deleted or extended.
 create or replace function reaper_internal.delete_stale_blocks(p_now timestamptz)
     returns void
     language sql volatile
@@ -12,5 +12,5 @@ as $$
      where not exists (select from public.pastes p where p.short_code = b.short_code and p.expires_at <= p_now);
 $$;
 comment on function reaper_internal.delete_stale_blocks(timestamptz) is
-    'For reset_stuck: removes rows from reaper.blocked that are gone or not due any more.';
+    'For reset_stuck: removes rows from reaper.blocked whose paste does not exist or is not due any more.';
 revoke all on function reaper_internal.delete_stale_blocks(timestamptz) from public;

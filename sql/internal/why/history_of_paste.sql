@@ -1,4 +1,4 @@
--- history_of_paste: every trace of one code: its row, its put, its batches and runs, refusals, and its cache entry.
+-- history_of_paste: all records of one code: its row, its put, its batches and runs, refusals, and its cache entry.
 create or replace function reaper_internal.history_of_paste(p_short_code text)
     returns table (at timestamptz, event text, detail text)
     language sql stable
@@ -16,32 +16,32 @@ as $$
       from reaper.put_intents i
      where i.short_code = p_short_code
     union all
-    select b.claimed_at, 'claimed', format('batch %s of %s', b.batch_id, coalesce(b.worker, 'nobody any more'))
+    select b.claimed_at, 'claimed', format('batch %s of %s', b.batch_id, coalesce(b.worker, 'no worker'))
       from reaper.batches b
      where b.short_codes @> array[p_short_code]
     union all
-    select b.released_at, 'released', 'its row and its reference are gone'
+    select b.released_at, 'released', 'row and reference deleted'
       from reaper.batches b
      where b.state = 'RELEASED' and b.short_codes @> array[p_short_code]
     union all
-    select b.blocked_at, 'refused', format('%s (%s), tried %s times, again at %s', b.message, b.sqlstate, b.attempts, b.next_attempt)
+    select b.blocked_at, 'refused', format('%s (%s), %s attempts, next attempt at %s', b.message, b.sqlstate, b.attempts, b.next_attempt)
       from reaper.blocked b
      where b.short_code = p_short_code
     union all
     select e.at, e.event, e.detail
       from reaper.runs r
      cross join lateral (values
-        (r.claimed_at, 'claimed', format('batch %s of %s', r.batch_id, coalesce(r.worker, 'nobody'))),
-        (r.released_at, 'released', 'its row and its reference were gone'),
+        (r.claimed_at, 'claimed', format('batch %s of %s', r.batch_id, coalesce(r.worker, 'no worker'))),
+        (r.released_at, 'released', 'row and reference deleted'),
         (r.finished_at, 'finished', format('the batch deleted %s objects, %s failed; %s cache entries failed',
                                            r.objects_deleted, r.objects_failed, r.invalidations_failed))) as e (at, event, detail)
      where r.short_codes @> array[p_short_code]
     union all
-    select i.queued_at, 'cache entry owed',
-           format('%s, next try at %s', coalesce(i.last_error, 'not tried yet'), i.next_attempt)
+    select i.queued_at, 'cache entry queued',
+           format('%s, next attempt at %s', coalesce(i.last_error, 'not tried yet'), i.next_attempt)
       from reaper.invalidations i
      where i.short_code = p_short_code;
 $$;
 comment on function reaper_internal.history_of_paste(text) is
-    'For why: what is known to have happened to a paste.';
+    'For why: what is recorded about a paste.';
 revoke all on function reaper_internal.history_of_paste(text) from public;

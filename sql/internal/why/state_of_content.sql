@@ -1,4 +1,4 @@
--- state_of_content: why a content's bytes are still stored, or that they are gone. Null when nothing is known of the hash.
+-- state_of_content: why a content's bytes are still stored, or that they are deleted. Null if nothing is known of the hash.
 create or replace function reaper_internal.state_of_content(p_content_hash text)
     returns text
     language sql stable
@@ -16,21 +16,21 @@ as $$
                     (select count(*) from public.pastes p where p.content_hash = c.content_hash and p.expires_at <= reaper.clock()) as due
                from reaper.live_pastes(array[c.content_hash::text], 3) as l) as n
           where c.content_hash = p_content_hash),
-        (select format('given up: %s on %s stays until an operator decides (reaper dlq)', d.object_key, d.backend)
+        (select format('in the DLQ: %s on %s stays until an operator decides (reaper dlq)', d.object_key, d.backend)
            from reaper.cleanup_dlq d where d.content_hash = p_content_hash limit 1),
-        (select format('its row is gone; the deletion of %s on %s is tried again%s', q.object_key, q.backend,
-                       coalesce(': the backend does not answer, next probe at ' || c.retry_at::text, format(' at %s', q.next_attempt)))
+        (select format('row deleted; the deletion of %s on %s is tried again%s', q.object_key, q.backend,
+                       coalesce(': circuit of the backend not closed, next probe at ' || c.retry_at::text, format(' at %s', q.next_attempt)))
            from reaper.cleanup_queue q
            left join reaper.circuits c on c.backend = q.backend and c.state <> 'closed'
           where q.content_hash = p_content_hash
           order by q.queued_at
           limit 1),
-        (select format('its row is gone; %s deletes its objects', coalesce(b.worker, 'the next worker'))
+        (select format('row deleted; %s deletes its objects', coalesce(b.worker, 'the next worker'))
            from reaper.batches b where b.object_hashes @> array[p_content_hash] limit 1),
-        (select format('gone since %s', max(r.finished_at)) from reaper.runs r where r.content_hashes @> array[p_content_hash] having count(*) > 0),
-        (select format('not stored yet: a put of paste %s is under way', i.short_code)
+        (select format('deleted at %s', max(r.finished_at)) from reaper.runs r where r.content_hashes @> array[p_content_hash] having count(*) > 0),
+        (select format('not stored yet: a put of paste %s is in progress', i.short_code)
            from reaper.put_intents i where i.content_hash = p_content_hash order by i.begun_at desc limit 1));
 $$;
 comment on function reaper_internal.state_of_content(text) is
-    'For why: how things stand with a content, in one sentence.';
+    'For why: the present state of a content, in one sentence.';
 revoke all on function reaper_internal.state_of_content(text) from public;

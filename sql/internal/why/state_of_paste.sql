@@ -1,4 +1,4 @@
--- state_of_paste: why a paste is still there, or that it is gone. Null when nothing is known of the code.
+-- state_of_paste: why a paste is still stored, or that it is deleted. Null if nothing is known of the code.
 create or replace function reaper_internal.state_of_paste(p_short_code text)
     returns text
     language sql stable
@@ -8,8 +8,8 @@ as $$
                      when p.expires_at > reaper.clock() then format('readable until %s', p.expires_at)
                      when b.next_attempt > reaper.clock() then format('expired, and PostgreSQL refuses to delete it: %s', b.message)
                      when p.deletion_status = 'DELETION_IN_PROGRESS'
-                     then (select format('expired, and held by %s since %s%s', coalesce(h.worker, 'nobody'), h.held_since,
-                                         ': ' || reaper.stuck_reason(h.worker, h.held_since, reaper.clock()) || '; the watchdog gives it back')
+                     then (select format('expired, and held by %s since %s%s', coalesce(h.worker, 'no worker'), h.held_since,
+                                         ': ' || reaper.stuck_reason(h.worker, h.held_since, reaper.clock()) || '; the watchdog returns it')
                              from (select c.worker, c.held_since from reaper.batches c
                                     where c.state = 'CLAIMED' and c.short_codes @> array[p_short_code]
                                     order by c.claimed_at desc limit 1) as h)
@@ -17,18 +17,18 @@ as $$
            from public.pastes p
            left join reaper.blocked b on b.short_code = p.short_code
           where p.short_code = p_short_code),
-        (select format('gone; %s still deletes its objects and cache entry', coalesce(b.worker, 'the next worker'))
+        (select format('deleted; %s still deletes its objects and cache entry', coalesce(b.worker, 'the next worker'))
            from reaper.batches b
           where b.state = 'RELEASED' and b.short_codes @> array[p_short_code]
           limit 1),
-        (select 'gone, but its cache entry is still to be dropped' from reaper.invalidations i where i.short_code = p_short_code),
-        (select format('gone since %s', max(r.released_at)) from reaper.runs r where r.short_codes @> array[p_short_code] having count(*) > 0),
-        (select format('not made yet: its put waits for its writer, or for the pending reaper at %s', i.next_attempt)
+        (select 'deleted; its cache entry is queued for deletion' from reaper.invalidations i where i.short_code = p_short_code),
+        (select format('deleted at %s', max(r.released_at)) from reaper.runs r where r.short_codes @> array[p_short_code] having count(*) > 0),
+        (select format('not created yet: its put was begun and not committed; the pending reaper checks it at %s', i.next_attempt)
            from reaper.put_intents i
           where i.short_code = p_short_code
           order by i.begun_at desc
           limit 1));
 $$;
 comment on function reaper_internal.state_of_paste(text) is
-    'For why: how things stand with a paste, in one sentence.';
+    'For why: the present state of a paste, in one sentence.';
 revoke all on function reaper_internal.state_of_paste(text) from public;

@@ -53,7 +53,7 @@ def changed(function: str, old: str, new: str) -> Callable[[DamageableWorld], ob
 def off(kind: str, backend: str) -> Damage:
     """An account that differs from its rows."""
     sql = DELTA.format(kind=kind, backend=backend, bytes=-7)
-    words = f"{backend}: {kind} bytes are "
+    words = f"{backend}: {kind} bytes: account "
     return Damage(f"{kind} bytes are off", sql, verify=(("the accounts equal the rows", words),))
 
 
@@ -61,12 +61,12 @@ COUNTS = [
     Damage(
         "a count is one too high",
         "update content set ref_count = ref_count + 1 where content_hash = 'shared'",
-        verify=(("ref_count equals the paste rows", "shared: ref_count is 3, paste rows are 2"),),
+        verify=(("ref_count equals the paste rows", "shared: ref_count is 3, number of paste rows is 2"),),
     ),
     Damage(
         "a count is one too low",
         "update content set ref_count = ref_count - 1 where content_hash = 'shared'",
-        verify=(("ref_count equals the paste rows", "shared: ref_count is 1, paste rows are 2"),),
+        verify=(("ref_count equals the paste rows", "shared: ref_count is 1, number of paste rows is 2"),),
     ),
     Damage(
         "a live paste has no content row",
@@ -80,8 +80,8 @@ COUNTS = [
         "an account is lost",
         "delete from reaper.byte_deltas where backend = 'east'",
         verify=(
-            ("the accounts equal the rows", "east: orphan bytes are 0, the rows say 10"),
-            ("the accounts equal the rows", "east: used bytes are 0, the rows say 10"),
+            ("the accounts equal the rows", "east: orphan bytes: account 0, rows 10"),
+            ("the accounts equal the rows", "east: used bytes: account 0, rows 10"),
         ),
     ),
 ]
@@ -134,14 +134,14 @@ OBJECTS = [
         f"""update reaper.object_locations set size_bytes = 11 where content_hash = 'c0' and backend = 'east';
             {DELTA.format(kind="used", backend="east", bytes=1)}""",
         verify=(
-            ("a copy is as large as its content", "east/key of c0: 11 bytes"),
+            ("a copy is as large as its content", "east/key of c0: the copy has 11 bytes"),
             ("wrong size", "key of c0 on east: 10 bytes are stored"),
         ),
     ),
     Damage(
         "content has another name than its copies",
         "update content set object_key = 'c0/another' where content_hash = 'c0'",
-        verify=(("content with copies has one under its own key", "c0: no copy is called c0/another"),),
+        verify=(("content with copies has one under its own key", "c0: no copy has the key c0/another"),),
     ),
     Damage(
         "a backend is forgotten",
@@ -181,9 +181,9 @@ BATCHES = [
                   object_keys = object_keys[2:], object_sizes = object_sizes[2:]
             where batch_id = '{released}'""",
         verify=(
-            ("a retired name is owed a deletion", "{journalled}: "),
+            ("a retired name is queued for deletion", "{journalled}: "),
             ("orphan object", "{journalled}: 10 bytes"),
-            ("the accounts equal the rows", "default: orphan bytes are "),
+            ("the accounts equal the rows", "default: orphan bytes: account "),
         ),
     ),
 ]
@@ -193,12 +193,12 @@ QUEUES = [
         """insert into reaper.cleanup_dlq
              (queue_id, backend, object_key, size_bytes, attempts, last_error, queued_at, buried_at)
            values (0, 'east', 'k1', 0, 1, '', now(), now())""",
-        verify=(("an owed deletion is written down once", "east/k1: cleanup_dlq, cleanup_queue"),),
+        verify=(("an object is queued for deletion once", "east/k1: cleanup_dlq, cleanup_queue"),),
     ),
     Damage(
         "a name is retired for ever",
         "insert into reaper.retired_keys values ('gone', now())",
-        verify=(("a retired name is owed a deletion", "gone: "),),
+        verify=(("a retired name is queued for deletion", "gone: "),),
     ),
     Damage(
         "a name may be used again before its object is gone",
@@ -208,12 +208,12 @@ QUEUES = [
     Damage(
         "a deletion never comes due",
         "update reaper.cleanup_queue set next_attempt = 'infinity' where object_key = 'k1'",
-        verify=(("what waits comes due", "east/k1: not before infinity"),),
+        verify=(("what waits comes due", "east/k1: next attempt not before infinity"),),
     ),
     Damage(
         "the watchdog never looks for strays",
         "update reaper.stray_scan set rest_until = 'infinity'",
-        verify=(("what waits comes due", "the look for stray marks: not before infinity"),),
+        verify=(("what waits comes due", "scan for stray marks: next attempt not before infinity"),),
     ),
     Damage(
         "an upload goes to a name that is content",
@@ -224,14 +224,14 @@ QUEUES = [
         "an intent has no reservation",
         f"""update reaper.put_intents set reserved = false;
             {DELTA.format(kind="reserved", backend="default", bytes=-10)}""",
-        verify=(("an upload has room reserved", "{intent}: 10 bytes go to default"),),
+        verify=(("an upload has room reserved", "{intent}: 10 bytes are uploaded to default"),),
     ),
     Damage(
         "an intent is lost",
         "delete from reaper.put_intents",
         verify=(
             ("orphan object", "{coming}: 10 bytes"),
-            ("the accounts equal the rows", "default: reserved bytes are 10, the rows say 0"),
+            ("the accounts equal the rows", "default: reserved bytes: account 10, rows 0"),
         ),
     ),
     Damage(
@@ -328,12 +328,12 @@ RIGHTS = [
     Damage(
         "a definer function has another owner",
         "alter function reaper.clock() owner to postgres",
-        doctor=(("ownership", "fail, not reaper_owner's: clock()"),),
+        doctor=(("ownership", "fail, not owned by reaper_owner: clock()"),),
     ),
     Damage(
         "a table has another owner",
         "alter table reaper.batches owner to postgres",
-        doctor=(("ownership", "fail, not reaper_owner's: batches"),),
+        doctor=(("ownership", "fail, not owned by reaper_owner: batches"),),
     ),
     Damage(
         "a grant is missing",
@@ -350,43 +350,43 @@ RIGHTS = [
         "grant execute on function reaper_internal.free_names(text[]) to reaper_app",
         doctor=(
             ("grants", "warn, surplus: reaper_app on free_names"),
-            ("internal functions are closed", "fail, reaper_app has EXECUTE on reaper_internal.free_names"),
+            ("rights on internal functions", "fail, reaper_app has EXECUTE on reaper_internal.free_names"),
         ),
     ),
     Damage(
         "the internal schema is open",
         "grant usage on schema reaper_internal to reaper_ops",
-        doctor=(("internal functions are closed", "fail, reaper_ops has USAGE on schema reaper_internal"),),
+        doctor=(("rights on internal functions", "fail, reaper_ops has USAGE on schema reaper_internal"),),
     ),
     Damage(
         "everybody may call an internal function",
         "grant execute on function reaper_internal.free_names(text[]) to public",
-        doctor=(("nothing for everybody", "fail, PUBLIC has EXECUTE on reaper_internal.free_names"),),
+        doctor=(("rights of PUBLIC", "fail, PUBLIC has EXECUTE on reaper_internal.free_names"),),
     ),
     Damage(
         "an internal function has another owner",
         "alter function reaper_internal.free_names(text[]) owner to postgres",
-        doctor=(("ownership", "fail, not reaper_owner's: reaper_internal.free_names(text[])"),),
+        doctor=(("ownership", "fail, not owned by reaper_owner: reaper_internal.free_names(text[])"),),
     ),
     Damage(
         "everybody may call a function",
         "grant execute on function reaper.drop_references(uuid) to public",
-        doctor=(("nothing for everybody", "fail, PUBLIC has EXECUTE on drop_references(uuid)"),),
+        doctor=(("rights of PUBLIC", "fail, PUBLIC has EXECUTE on drop_references(uuid)"),),
     ),
     Damage(
         "everybody may look into the schema",
         "grant usage on schema reaper to public",
-        doctor=(("nothing for everybody", "fail, PUBLIC has USAGE on schema reaper"),),
+        doctor=(("rights of PUBLIC", "fail, PUBLIC has USAGE on schema reaper"),),
     ),
     Damage(
         "a table is open",
         "grant delete on reaper.batches to reaper_worker",
-        doctor=(("tables are closed", "fail, reaper_worker has DELETE on batches"),),
+        doctor=(("rights on tables", "fail, reaper_worker has DELETE on batches"),),
     ),
     Damage(
         "somebody may set the clock",
         "grant update (clock_offset) on reaper.settings to reaper_ops",
-        doctor=(("tables are closed", "fail, reaper_ops has UPDATE on settings.clock_offset"),),
+        doctor=(("rights on tables", "fail, reaper_ops has UPDATE on settings.clock_offset"),),
     ),
     Damage(
         "the owner may not delete pastes",
@@ -396,45 +396,45 @@ RIGHTS = [
     Damage(
         "the owner can log in",
         "alter role reaper_owner login",
-        doctor=(("the owner", "fail, reaper_owner can log in"),),
+        doctor=(("owner role", "fail, reaper_owner can log in"),),
     ),
 ]
 TABLES = [
     Damage(
         "the claim has no index",
         "drop index reaper_pastes_due",
-        doctor=(("index on pastes.expires_at", "fail, there is none: every claim"),),
+        doctor=(("index on pastes.expires_at", "fail, missing: every claim"),),
     ),
     Damage(
         "the claim has an index that cannot serve it",
         "drop index reaper_pastes_due; create index on pastes using brin (expires_at)",
-        doctor=(("index on pastes.expires_at", "fail, there is none: every claim"),),
+        doctor=(("index on pastes.expires_at", "fail, missing: every claim"),),
     ),
     Damage(
         "the drop has no index",
         "drop index reaper_pastes_content",
-        doctor=(("index on pastes.content_hash", "fail, there is none: every drop"),),
+        doctor=(("index on pastes.content_hash", "fail, missing: every drop"),),
     ),
     Damage(
         "names of objects are not unique",
         "drop index reaper_content_object_key",
-        doctor=(("index on content.object_key", "fail, there is none: one object"),),
+        doctor=(("index on content.object_key", "fail, missing: two contents"),),
     ),
     Damage(
         "an index was never finished",
         "create index half on pastes (created_at);"
         "update pg_index set indisvalid = false where indexrelid = 'half'::regclass",
-        doctor=(("indexes are finished", "fail, unfinished: public.half"),),
+        doctor=(("invalid indexes", "fail, invalid: public.half"),),
     ),
     Damage(
         "an index slows the claim",
         "create index slow on pastes (expires_at) where deletion_status = 'DELETED'",
-        doctor=(("no index slows the claim", "warn, public.slow mentions"),),
+        doctor=(("indexes that slow claims", "warn, public.slow contains"),),
     ),
     Damage(
         "a table inherits from pastes",
         "create table more_pastes () inherits (pastes)",
-        doctor=(("rows lie in these tables alone", "fail, inherit from them: public.more_pastes"),),
+        doctor=(("table inheritance", "fail, inherit from pastes or content: public.more_pastes"),),
     ),
     Damage(
         "an index of the queue is dropped",
@@ -449,40 +449,40 @@ TABLES = [
     Damage(
         "the foreign key is dropped",
         "alter table pastes drop constraint pastes_content_hash_fkey",
-        doctor=(("pastes refer to content", "fail, there is no such constraint"),),
+        doctor=(("foreign key from pastes to content", "fail, the constraint is missing"),),
     ),
     Damage(
         "the foreign key is not validated",
         """alter table pastes drop constraint pastes_content_hash_fkey;
            alter table pastes add foreign key (content_hash) references content not valid""",
-        doctor=(("pastes refer to content", "fail, not validated"),),
+        doctor=(("foreign key from pastes to content", "fail, not validated"),),
     ),
     Damage(
         "the foreign key is switched off",
         "alter table pastes disable trigger all",
-        doctor=(("pastes refer to content", "fail, switched off"),),
+        doctor=(("foreign key from pastes to content", "fail, its triggers are disabled"),),
     ),
     Damage(
         "the foreign key is switched off on the other side",
         "alter table content disable trigger all; alter table content enable trigger reaper_retired_key",
-        doctor=(("pastes refer to content", "fail, switched off"),),
+        doctor=(("foreign key from pastes to content", "fail, its triggers are disabled"),),
     ),
     Damage(
         "a status may be anything",
         "alter table pastes drop constraint pastes_deletion_status_check",
-        doctor=(("the status is one of three", "fail, there is no such constraint"),),
+        doctor=(("check of pastes.deletion_status", "fail, the constraint is missing"),),
     ),
     Damage(
         "the guard of retired names is disabled",
         "alter table content disable trigger reaper_retired_key",
-        doctor=(("retired names are guarded", "fail, the trigger reaper_retired_key"),),
+        doctor=(("guard of retired object keys", "fail, trigger reaper_retired_key"),),
     ),
     Damage(
         "the guard of retired names looks too early",
         """drop trigger reaper_retired_key on content;
            create trigger reaper_retired_key before insert on content
                for each row execute function reaper_internal.require_free_key()""",
-        doctor=(("retired names are guarded", "fail, the trigger reaper_retired_key"),),
+        doctor=(("guard of retired object keys", "fail, trigger reaper_retired_key"),),
     ),
     Damage(
         "deleted rows are never vacuumed",
@@ -494,27 +494,27 @@ SETTINGS = [
     Damage(
         "the clock was moved and left so",
         "update reaper.settings set clock_may_move = true, clock_offset = '1 second'",
-        doctor=(("time", "fail, moved by 00:00:01"),),
+        doctor=(("clock", "fail, reaper.clock() is shifted by 00:00:01"),),
     ),
     Damage(
         "deletions wait for a standby that is not there",
         "update reaper.settings set wait_for_standby = 'east'",
-        doctor=(("standby", "fail, how far standbys are is hidden"),),
+        doctor=(("standby", "fail, reaper_owner cannot see the position of standbys"),),
     ),
     Damage(
         "the settings are gone",
         "delete from reaper.settings",
-        doctor=(("rows that must be there", "fail, missing in: reaper.settings"),),
+        doctor=(("required rows", "fail, missing in reaper.settings"),),
     ),
     Damage(
         "the watchdog forgot where it was",
         "delete from reaper.stray_scan",
-        doctor=(("rows that must be there", "fail, missing in: reaper.stray_scan"),),
+        doctor=(("required rows", "fail, missing in reaper.stray_scan"),),
     ),
     Damage(
         "no trigger fires in new sessions",
         "set local session_replication_role = replica",
-        doctor=(("triggers fire", "fail, session_replication_role is replica"),),
+        doctor=(("triggers", "fail, session_replication_role is replica"),),
     ),
     Damage(
         "deletions wait for a standby that is away",
@@ -525,7 +525,7 @@ SETTINGS = [
     Damage(
         "deletions wait for a standby that nobody can see",
         "update reaper.settings set wait_for_standby = '*'",
-        doctor=(("standby", "fail, how far standbys are is hidden"),),
+        doctor=(("standby", "fail, reaper_owner cannot see the position of standbys"),),
     ),
     Damage(
         "transactions begin serializable",

@@ -115,7 +115,7 @@ def test_the_list_shows_what_is_enabled_and_what_would_stop_it(db, run, added):
     assert line.startswith("history  enabled  @hourly ")
     assert ", 3 rows  public.pgbench_history, mtime older than 90 days; 500 rows at a time" in line
     db.execute("drop table pgbench_history")
-    assert "was dropped, renamed or made again" in run("list").out
+    assert "was dropped, renamed or created again" in run("list").out
 
 
 def test_the_list_as_json(run, added):

@@ -73,7 +73,7 @@ def test_a_policy_ends_with_the_role_that_registered_it(db, retention, operator)
 def test_reaper_needs_its_own_rights_and_the_hint_is_the_grant(db, make, retention):
     make("create schema app; create table app.t (at timestamptz); create index on app.t (at)")
     db.execute("insert into app.t values ('2020-01-01')")
-    with refused("RP005", "reaper_owner, which does the work") as caught:
+    with refused("RP005", "reaper_owner, which executes purges") as caught:
         retention.add("p", "app.t", "at")
     hint = caught.value.diag.message_hint
     assert hint.count("grant") == 2
