@@ -104,13 +104,18 @@ class App(Adapters):
         """The heartbeat of this process."""
         return Heartbeat(self.session("pulse:0").call, self.worker, self.telemetry)
 
+    @cached_property
+    def job_session(self) -> Session[Queries]:
+        """For the small questions of the jobs, which share it."""
+        return self.session("jobs:0")
+
     def dispatcher(self) -> Dispatcher:
         """Queues what is due."""
-        return Dispatcher(self.session("jobs:0").call, self.telemetry)
+        return Dispatcher(self.job_session.call, self.telemetry)
 
     def runner(self, slots: int, services: Iterable[Service] = ALL) -> Runner:
         """Runs what jobs ask for."""
-        ask = self.session("jobs:0").call
+        ask = self.job_session.call
         return Runner(
             worker=self.worker,
             ask=ask,
