@@ -203,7 +203,7 @@ def by_sqlstate(sqlstate: str | None) -> type[DatabaseError]:
     return _BY_SQLSTATE.get(sqlstate or "", DatabaseError)
 
 
-def said(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
     """What an error says, in one text for a record."""
     if isinstance(error, ReaperError):
         return f"{error.message}. {error.hint}" if error.hint else error.message

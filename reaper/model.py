@@ -86,7 +86,7 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class ResetCounts:
     """What the watchdog took back."""
 
     rows_reset: int
@@ -95,10 +95,10 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class RetryLease:
     """Objects or codes whose deletion failed before, leased to us for another try; the token fences."""
 
-    lease: UUID
+    token: UUID
     objects: tuple[ObjectRef, ...] = ()
     short_codes: tuple[str, ...] = ()
 
@@ -150,7 +150,7 @@ class CacheRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueService:
     """A service whose time has come, or that was never planned; `now` is the time that decided so."""
 
     name: str
@@ -160,7 +160,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Rescued:
+class RescuedJob:
     """A job whose worker died, and what became of it."""
 
     job_id: int

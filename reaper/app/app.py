@@ -31,7 +31,7 @@ from reaper.store.get import Reader
 from reaper.store.put import Writer
 from reaper.store.store import Store
 from reaper.worker.dispatcher import Dispatcher
-from reaper.worker.health import HealthServer, Vitals
+from reaper.worker.health import HealthServer, ProcessHealth
 from reaper.worker.heartbeat import Heartbeat
 from reaper.worker.lanes import LanePool
 from reaper.worker.options import WorkerOptions
@@ -155,9 +155,9 @@ class App(Adapters):
         dispatcher.register(runner.services.values())
         jobs = tasks.make_app(tasks.connector(self.settings.dsn), dispatcher, runner)
         with self.heartbeat() as heartbeat:
-            vitals = Vitals(lambda: heartbeat.age)
-            process = WorkerProcess(jobs, tasks.recording(runner), options, self.stop, vitals, self.telemetry)
-            with HealthServer(options.health_port, vitals, self.telemetry.registry):
+            health = ProcessHealth(lambda: heartbeat.age)
+            process = WorkerProcess(jobs, tasks.recording(runner), options, self.stop, health, self.telemetry)
+            with HealthServer(options.health_port, health, self.telemetry.registry):
                 process.run()
 
     # For applications and operators.
@@ -209,7 +209,7 @@ class App(Adapters):
             raise next(iter(silent.values()))
         for name, error in silent.items():
             self.circuits.failed(name, error.message)
-            self.telemetry.backend_silent(name, error.message)
+            self.telemetry.backend_unreachable_at_start(name, error.message)
 
     def _silence(self, name: str) -> Unreachable | None:
         """Why a backend does not answer; what it refuses is raised."""

@@ -31,7 +31,7 @@ class NoCache:
         """Nothing can be wrong with it."""
 
 
-class NoPastes:
+class NoPasteCache:
     """A PasteCache that keeps nothing."""
 
     def read(self, code: str) -> CacheRead:  # noqa: ARG002
@@ -47,7 +47,7 @@ class NoPastes:
         return True
 
 
-class NoLock:
+class NoClaimLock:
     """A ClaimLock for which nobody competes."""
 
     def hold(self) -> AbstractContextManager[bool]:

@@ -69,7 +69,7 @@ def register(app: typer.Typer) -> None:
 
 
 @group.command("list")
-def list_letters(
+def list_entries(
     backend: _Backend = None,
     cause: _Cause = None,
     limit: _Limit = 20,
@@ -219,13 +219,13 @@ def _show(groups: list[DlqGroup], newest: list[DlqEntry]) -> None:
             *(Column("id", number=True), Column("given up"), Column("size", number=True)),
             Column("object", wraps=True),
         )
-        show_table(columns, [_letter_row(letter) for letter in newest])
+        show_table(columns, [_entry_row(letter) for letter in newest])
     hidden = sum(group.objects for group in groups) - len(newest)
     if newest and hidden:
         typer.echo(f"and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq")
 
 
-def _letter_row(letter: DlqEntry) -> tuple[str, ...]:
+def _entry_row(letter: DlqEntry) -> tuple[str, ...]:
     name = f"{escape(letter.backend)}/{escape(letter.object_key)}"
     given_up = formatting.second(letter.buried_at)
     return str(letter.queue_id), given_up, _size(letter), f"{name}\n[dim]{escape(letter.last_error)}[/]"

@@ -10,7 +10,7 @@ from rich.markup import escape
 from reaper.cli import formatting, options
 from reaper.cli.database import asking
 from reaper.cli.tables import Column, show_table
-from reaper.errors import Exit, ReaperError, said
+from reaper.errors import Exit, ReaperError, describe
 
 if TYPE_CHECKING:
     from reaper.queries.services import ServiceState
@@ -113,7 +113,7 @@ def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None,
                 "outcome": "failed" if failure else "done" if tick else "skipped",
                 "figures": dict(tick.figures) if tick else None,
                 "more": tick.more if tick else None,
-                "error": said(failure) if failure else None,
+                "error": describe(failure) if failure else None,
             }
         )
     elif tick:
@@ -122,7 +122,7 @@ def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None,
     elif failure is None:
         typer.echo(f"{name} skipped: another worker held the service lock")
     else:
-        typer.echo(f"reaper: {name} failed: {said(failure)}", err=True)
+        typer.echo(f"reaper: {name} failed: {describe(failure)}", err=True)
     if failure:
         raise typer.Exit(Exit.BEHIND)
 

@@ -74,7 +74,7 @@ class Lane:
         try:
             return None, finish()
         except DatabaseError as error:
-            self.telemetry.left_undone(error)
+            self.telemetry.earlier_work_failed(error)
             return error, Figures()
 
     def _adopt(self) -> Figures:
@@ -149,7 +149,7 @@ class Lane:
         return None
 
     def _give_back(self, batch_id: UUID, error: DatabaseError) -> None:
-        self.telemetry.given_back(batch_id, error)
+        self.telemetry.batch_returned(batch_id, error)
         try:
             self.session.call(lambda q: q.return_batch(batch_id))
         except ClaimLost:

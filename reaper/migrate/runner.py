@@ -74,7 +74,7 @@ class Runner:
         except psycopg.Error as error:
             raise self._failure(step, plan, error) from error
         if step.kind is Kind.GRANT_OWNER:
-            roles.require_owner_rights(self._connection, plan.standing.user)
+            roles.require_owner_rights(self._connection, plan.rights.user)
         self.report.add(step)
 
     def _attempt(self, step: Step) -> None:
@@ -130,7 +130,7 @@ class Runner:
 
     def _failure(self, step: Step, plan: Plan, error: psycopg.Error) -> ReaperError:
         if step.kind is Kind.GRANT_OWNER and isinstance(error, errors.InsufficientPrivilege):
-            return roles.refusal(plan.standing, plan.release.roles_script)
+            return roles.refusal(plan.rights, plan.release.roles_script)
         if step.kind in (Kind.LOAD_CODE, Kind.DROP_CODE):
             return _code_failure(self._running, error)
         ours = translate(error)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from reaper.errors import ConfigError, ReaperError, said
+from reaper.errors import ConfigError, ReaperError, describe
 from reaper.model import StoredObject
-from reaper.ops.verify_report import KEPT, ORPHAN, STALE, UNSEEN, WRONG_SIZE, Lost, Report, place
+from reaper.ops.verify_report import KEPT, ORPHAN, STALE, UNSEEN, WRONG_SIZE, LostContent, Report, place
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Queries
-from reaper.queries.checks import Expected, Known
+from reaper.queries.checks import ExpectedObject, KnownObject
 
 T = TypeVar("T")
 Watch = Callable[[str, int], None]
@@ -76,9 +76,9 @@ class Verifier:
         try:
             if store is None:
                 raise ConfigError("it is not configured here", "Name it in reaper.toml.")
-            Shelf(backend, store, self.q, self.report, self.watch, self.wait).check()
+            BackendComparison(backend, store, self.q, self.report, self.watch, self.wait).check()
         except ReaperError as error:
-            self.report.add(UNSEEN, backend, said(error))
+            self.report.add(UNSEEN, backend, describe(error))
 
     def _count_owed(self) -> None:
         for what, number in self.q.queue_counts().items():
@@ -119,7 +119,7 @@ class Verifier:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class BackendComparison:
     """One backend, compared object by object with what PostgreSQL says lies there."""
 
     backend: str
@@ -170,11 +170,13 @@ class Shelf:
         found = self.store.find(keys)
         return [key for key in keys if key not in found]
 
-    def _report_lost(self, lost: dict[str, Known]) -> None:
+    def _report_lost(self, lost: dict[str, KnownObject]) -> None:
         pastes = self.q.live_pastes([known.content_hash or "" for known in lost.values()])
         for key, known in lost.items():
             content_hash = known.content_hash or ""
-            self.report.lose(Lost(content_hash, self.backend, key, *pastes.get(content_hash, (0, []))))
+            self.report.add_lost(
+                LostContent(content_hash, self.backend, key, *pastes.get(content_hash, (0, [])))
+            )
 
     def _confirm_orphans(self, keys: Sequence[str]) -> None:
         """Unknown, still there, still unknown: not on its way out, and not on its way in."""
@@ -190,7 +192,7 @@ class Shelf:
                 has = f"content {expected.content_hash} has {expected.size_bytes:,}"
                 self.report.add(WRONG_SIZE, self._named(key), f"{found.size:,} bytes are stored, {has}")
 
-    def _expected(self) -> Iterator[Expected]:
+    def _expected(self) -> Iterator[ExpectedObject]:
         """Every object that ought to lie there, in byte order, page by page."""
         after = ""
         while page := self.q.expected_objects(after, PAGE, self.backend):
@@ -202,8 +204,8 @@ class Shelf:
 
 
 def side_by_side(
-    stored: Iterator[StoredObject], expected: Iterator[Expected]
-) -> Iterator[tuple[StoredObject | None, Expected | None]]:
+    stored: Iterator[StoredObject], expected: Iterator[ExpectedObject]
+) -> Iterator[tuple[StoredObject | None, ExpectedObject | None]]:
     """Both sequences, which are in byte order of their keys, with what belongs together in one pair."""
     left, right = next(stored, None), next(expected, None)
     while left or right:
@@ -215,7 +217,7 @@ def side_by_side(
         right = next(expected, None) if b else right
 
 
-def _differs(stored: StoredObject, expected: Expected | Known) -> bool:
+def _differs(stored: StoredObject, expected: ExpectedObject | KnownObject) -> bool:
     """Zero is what a size is before anybody has written it."""
     return bool(expected.size_bytes) and stored.size != expected.size_bytes
 

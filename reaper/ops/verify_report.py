@@ -29,7 +29,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostContent:
     """Content one of whose objects is gone, and who is hit by that."""
 
     content_hash: str
@@ -45,7 +45,7 @@ class Report:
 
     counts: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[LostContent] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     repaired: list[Repair] = field(default_factory=list)
     repaired_accounts: list[RepairedAccount] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Report:
         if self.counts[kind] <= KEPT:
             self.findings.append(Finding(kind, subject, detail))
 
-    def lose(self, lost: Lost) -> None:
+    def add_lost(self, lost: LostContent) -> None:
         """Note content without its object."""
         named = f" ({', '.join(lost.examples)})" if lost.examples else ""
         hit = f"the content of {lost.live_pastes} live pastes{named}"

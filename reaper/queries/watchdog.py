@@ -8,7 +8,7 @@ from uuid import UUID
 
 from reaper.model import (
     Batch,
-    Reset,
+    ResetCounts,
     object_refs,
 )
 from reaper.queries.base import Area, commits, reads
@@ -42,10 +42,10 @@ class Watchdog(Area):
         return int(self._db.value("select reaper.count_ownerless_rows()"))
 
     @commits
-    def reset_stuck(self, older_than: timedelta) -> Reset:
+    def reset_stuck(self, older_than: timedelta) -> ResetCounts:
         """Take back what dead workers hold."""
-        reset = self._db.one(Reset, "select * from reaper.reset_stuck(%s)", older_than)
-        return reset or Reset(0, 0, 0)
+        reset = self._db.one(ResetCounts, "select * from reaper.reset_stuck(%s)", older_than)
+        return reset or ResetCounts(0, 0, 0)
 
     @commits
     def heartbeat(self, worker: str) -> None:

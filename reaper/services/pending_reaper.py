@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reaper.concurrency import for_each
-from reaper.errors import ClaimLost, ReaperError, Unreachable, said
+from reaper.errors import ClaimLost, ReaperError, Unreachable, describe
 from reaper.model import PendingIntent
 from reaper.services.base import Context, Service, Tick
 
@@ -36,10 +36,12 @@ def _resolve_side_by_side(context: Context, intents: Sequence[PendingIntent]) ->
     by_backend: dict[str, list[PendingIntent]] = {}
     for intent in intents:
         by_backend.setdefault(intent.backend, []).append(intent)
-    return for_each(by_backend, lambda backend: OneBackend(context, backend).resolve_all(by_backend[backend]))
+    return for_each(
+        by_backend, lambda backend: BackendResolver(context, backend).resolve_all(by_backend[backend])
+    )
 
 
-class OneBackend:
+class BackendResolver:
     """One backend in one pass; when it does not answer once, the rest of its intents are not tried."""
 
     def __init__(self, context: Context, backend: str) -> None:
@@ -71,7 +73,7 @@ class OneBackend:
         except ReaperError as error:
             if isinstance(error, Unreachable):
                 self._silence = error
-            text = said(error)
+            text = describe(error)
             self._context.ask(lambda q: q.return_intent(intent, text))
             return "deferred"
 

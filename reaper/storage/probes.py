@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reaper.concurrency import for_each
-from reaper.errors import ReaperError, said
+from reaper.errors import ReaperError, describe
 from reaper.ports import ObjectStore
 from reaper.queries import Ask
 
@@ -48,5 +48,5 @@ class Prober:
         try:
             self.stores[backend].check()
         except ReaperError as error:
-            return said(error)
+            return describe(error)
         return None

@@ -25,7 +25,7 @@ from reaper.queries import Queries
 from reaper.store import cache_entry
 from reaper.store.get import Found, Reader
 from reaper.store.put import Writer
-from reaper.store.spool import taken
+from reaper.store.spool import spooled
 
 LONGEST_LIFE = timedelta(days=365_250)
 
@@ -52,7 +52,7 @@ class Store:
         _require_life(expires_in)
         if short_code is not None and not _is_text(short_code):
             raise BadArgument("a short_code is text without NUL characters")
-        with taken(data) as body:
+        with spooled(data) as body:
             return self.writer.put(body, expires_in, short_code)
 
     def get(self, short_code: str) -> Paste | None:
@@ -85,7 +85,7 @@ class Store:
     def extend(self, short_code: str, expires_in: timedelta | None) -> bool:
         """Let a paste live so long from now, shorter or longer than before, None = for ever.
 
-        One that has expired comes back to life if no drain has taken it yet; False when it is gone.
+        One that has expired comes back to life until a drain has deleted its row; False when it is gone.
         """
         _require_life(expires_in)
         if not _is_text(short_code):

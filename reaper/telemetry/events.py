@@ -12,7 +12,7 @@ from uuid import UUID
 from prometheus_client import CollectorRegistry
 
 from reaper.errors import ReaperError
-from reaper.model import Batch, Circuit, Figures, Rescued
+from reaper.model import Batch, Circuit, Figures, RescuedJob
 from reaper.telemetry.logging import get_logger
 from reaper.telemetry.metrics import Metrics
 from reaper.version import installed_version
@@ -29,7 +29,7 @@ class Telemetry:
         self._guard = threading.Lock()
         self._totals = Figures()
         self._batches = 0
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
         self._open_circuits: set[str] = set()
         self._watchers: list[Callable[[Figures], None]] = []
 
@@ -103,11 +103,11 @@ class Telemetry:
         self._metrics.claims_lost.inc()
         self._log.warning("lease expired before its work was settled", lease=str(lease))
 
-    def left_undone(self, error: ReaperError) -> None:
+    def earlier_work_failed(self, error: ReaperError) -> None:
         """What an earlier worker left could not be finished."""
         self._log.error("work of earlier workers not finished", error=error.message, hint=error.hint)
 
-    def given_back(self, batch_id: UUID, error: ReaperError) -> None:
+    def batch_returned(self, batch_id: UUID, error: ReaperError) -> None:
         """A batch was given back because its rows stayed locked."""
         self._log.warning("batch returned, its rows stayed locked", batch=str(batch_id), error=error.message)
 
@@ -141,7 +141,7 @@ class Telemetry:
         """Another worker holds the service's lock, which is no news."""
         self._metrics.service_runs.labels(service, "skipped").inc()
 
-    def rescued(self, jobs: Sequence[Rescued]) -> None:
+    def rescued(self, jobs: Sequence[RescuedJob]) -> None:
         """Jobs of dead workers were freed."""
         for job in jobs:
             self._log.warning(
@@ -160,7 +160,7 @@ class Telemetry:
         """A request to a backend had no answer; the circuit says what follows from that."""
         self._metrics.backend_failures.labels(backend).inc()
 
-    def backend_silent(self, backend: str, error: str) -> None:
+    def backend_unreachable_at_start(self, backend: str, error: str) -> None:
         """At the start one backend does not answer, and others do."""
         self._log.warning("backend unreachable at start, the others are used", backend=backend, error=error)
 
@@ -169,7 +169,7 @@ class Telemetry:
         opened = {c.backend: c for c in states if c.state != "closed"}
         with self._guard:
             before, self._open_circuits = self._open_circuits, set(opened)
-            self._said.discard(CIRCUITS)
+            self._logged.discard(CIRCUITS)
         for circuit in states:
             self._metrics.circuit_open.labels(circuit.backend).set(circuit.backend in opened)
         for backend in sorted(opened.keys() - before):
@@ -182,7 +182,7 @@ class Telemetry:
 
     def circuits_unknown(self, error: ReaperError) -> None:
         """PostgreSQL does not say which circuits are open; said once until it does."""
-        if self._news(CIRCUITS):
+        if self._is_first(CIRCUITS):
             self._log.warning("circuit states unknown, every backend is tried", error=error.message)
 
     def worker_started(self, queues: Sequence[str], slots: int, concurrency: int) -> None:
@@ -200,29 +200,29 @@ class Telemetry:
         """The worker did not end in time, and is ended; the watchdog takes what it holds."""
         self._log.error(f"shutdown grace of {seconds:g} s exceeded; held batches go to the watchdog")
 
-    def library(self, name: str, message: str) -> None:
+    def library_warning(self, name: str, message: str) -> None:
         """A library that we use complains."""
         self._log.warning(message, library=name)
 
     def degraded(self, service: str, error: str) -> None:
         """A service is away; said once until it is back."""
         self._metrics.degraded.labels(service).set(1)
-        if self._news(service):
+        if self._is_first(service):
             self._log.warning(f"{service} unreachable, work continues without it", error=error)
 
     def recovered(self, service: str) -> None:
         """The service answers again."""
         self._metrics.degraded.labels(service).set(0)
         with self._guard:
-            if service not in self._said:
+            if service not in self._logged:
                 return
-            self._said.discard(service)
+            self._logged.discard(service)
         self._log.info(f"{service} reachable again")
 
-    def _news(self, subject: str) -> bool:
+    def _is_first(self, subject: str) -> bool:
         """Whether this was not said since the subject was last well."""
         with self._guard:
-            if subject in self._said:
+            if subject in self._logged:
                 return False
-            self._said.add(subject)
+            self._logged.add(subject)
             return True

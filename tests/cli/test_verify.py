@@ -8,7 +8,7 @@ from moto.s3.models import s3_backends
 from reaper.model import StoredObject
 from reaper.ops import verify
 from reaper.ops.verify import side_by_side
-from reaper.queries.checks import Expected
+from reaper.queries.checks import ExpectedObject
 from tests.cli.conftest import Run
 from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker, contents, refs
 
@@ -203,6 +203,8 @@ def test_many_pages_of_objects_and_rows_are_merged_in_byte_order(
 
 def test_pairs_are_in_order_and_complete() -> None:
     stored = iter([StoredObject("a", 1), StoredObject("b", 1), StoredObject("é", 1)])
-    expected = iter([Expected("B", None, ""), Expected("b", None, ""), Expected("é", None, "")])
+    expected = iter(
+        [ExpectedObject("B", None, ""), ExpectedObject("b", None, ""), ExpectedObject("é", None, "")]
+    )
     pairs = [(a and a.key, b and b.object_key) for a, b in side_by_side(stored, expected)]
     assert pairs == [(None, "B"), ("a", None), ("b", "b"), ("é", "é")]

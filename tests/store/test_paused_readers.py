@@ -2,8 +2,8 @@
 
 import pytest
 
-from reaper.cache.redis.cache import RedisLink
-from reaper.cache.redis.paste_cache import RedisPastes
+from reaper.cache.redis.cache import RedisConnection
+from reaper.cache.redis.paste_cache import RedisPasteCache
 from reaper.telemetry.events import Telemetry
 from tests.support.ordeals import Ordeal
 from tests.support.paused_readers import Crowd
@@ -28,14 +28,14 @@ def test_paused_readers_are_served_nothing_a_second_after_it_expired_or_was_dele
     assert shop.sql("select * from reaper.check_invariants()") == []
 
 
-class WithoutTombstones(RedisPastes):
+class WithoutTombstones(RedisPasteCache):
     """Drops entries and lets whoever is late bring them back."""
 
     def drop(self, code: str) -> bool:
         return bool(self._link.ask(lambda client: client.delete(self._names.entry(code)))) or True
 
 
-class WithoutTickets(RedisPastes):
+class WithoutTickets(RedisPasteCache):
     """Lets entries live as long as PostgreSQL said, counted from whenever they are filled."""
 
     def fill(self, code: str, data: bytes, ticket: int, remaining_ms: int | None) -> bool:  # noqa: ARG002
@@ -45,8 +45,10 @@ class WithoutTickets(RedisPastes):
 
 
 @pytest.mark.parametrize("cache", [WithoutTombstones, WithoutTickets])
-def test_the_judge_notices_a_cache_that_forgets_one_half_of_it(shop: Shop, cache: type[RedisPastes]) -> None:
-    link = RedisLink(shop.redis_url, Telemetry())
+def test_the_judge_notices_a_cache_that_forgets_one_half_of_it(
+    shop: Shop, cache: type[RedisPasteCache]
+) -> None:
+    link = RedisConnection(shop.redis_url, Telemetry())
     crowd = Crowd(shop.app, 5, cache(link, CACHE_KEY))
     crowd.run(100_000, until=lambda crowd: bool(crowd.violations))
     link.close()

@@ -32,7 +32,7 @@ Command = tuple[str, str, *tuple[str | int, ...]]
 
 SERVICE = "redis"
 LONGEST_REASON = 200
-_AWAY = (RedisError, RedisClusterException, OSError)
+_UNAVAILABLE = (RedisError, RedisClusterException, OSError)
 _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (RedisTimeoutError, "no answer in time"),
     (AuthenticationError, "it does not take the login"),
@@ -43,7 +43,7 @@ _WORDS: tuple[tuple[type[Exception], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class LinkOptions:
+class RedisConnectionOptions:
     """How patient to be with Redis, which is never worth waiting for."""
 
     connect_timeout: float = 1.0
@@ -51,7 +51,7 @@ class LinkOptions:
     cool_down: float = 15.0
 
 
-class Away(Exception):
+class RedisUnavailable(Exception):
     """Redis does not answer, or did not a moment ago."""
 
     def __init__(self, reason: str, refused: bool = False) -> None:
@@ -60,29 +60,29 @@ class Away(Exception):
         self.refused = refused
 
 
-class RedisLink:
+class RedisConnection:
     """A client, and whether it is worth asking; several threads may share it."""
 
     def __init__(
         self,
         url: str,
         telemetry: Telemetry,
-        options: LinkOptions | None = None,
+        options: RedisConnectionOptions | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._address = address.read(url)
         self.telemetry = telemetry
-        self._options = options or LinkOptions()
+        self._options = options or RedisConnectionOptions()
         self._clock = clock
         self._guard = threading.Lock()
         self._connecting = threading.Lock()
         self._failures = 0
         self._client: Client | None = None
-        self._away: Away | None = None
+        self._away: RedisUnavailable | None = None
         self._retry_at = 0.0
 
     def ask(self, question: Callable[[Client], T]) -> T:
-        """The answer; ResponseError where Redis refuses, Away where it is silent or was a moment ago."""
+        """The answer; ResponseError where Redis refuses, RedisUnavailable where it does not answer."""
         self._may_try()
         return self._try(question)
 
@@ -105,7 +105,7 @@ class RedisLink:
         """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer now."""
         try:
             self._try(lambda client: client.ping())
-        except Away as away:
+        except RedisUnavailable as away:
             if away.refused:
                 raise ConfigError(
                     f"Redis at {self._address.where} refuses us: {away.reason}",
@@ -131,7 +131,7 @@ class RedisLink:
             if self._away is None:
                 return
             if self._clock() < self._retry_at:
-                raise Away(self._away.reason, self._away.refused)
+                raise RedisUnavailable(self._away.reason, self._away.refused)
             self._retry_at = self._next_try()
 
     def _try(self, question: Callable[[Client], T]) -> T:
@@ -140,7 +140,7 @@ class RedisLink:
         except ResponseError:
             self._answered()
             raise
-        except _AWAY as error:
+        except _UNAVAILABLE as error:
             raise self._silent(error) from None
         self._answered()
         return answer
@@ -152,14 +152,14 @@ class RedisLink:
             client = self._client
             if client is None:
                 if self._away is not None and self._failures != before:
-                    raise Away(self._away.reason, self._away.refused)
+                    raise RedisUnavailable(self._away.reason, self._away.refused)
                 client = self._client = self._connect()
             return client
 
     def _connect(self) -> Client:
         try:
             return address.connect(self._address, self._options.connect_timeout, self._options.timeout)
-        except _AWAY as error:
+        except _UNAVAILABLE as error:
             raise self._silent(error) from None
 
     def _answered(self) -> None:
@@ -167,8 +167,8 @@ class RedisLink:
             self._away = None
             self.telemetry.recovered(SERVICE)
 
-    def _silent(self, error: Exception) -> Away:
-        away = Away(reason(error), refused=isinstance(error, AuthenticationError))
+    def _silent(self, error: Exception) -> RedisUnavailable:
+        away = RedisUnavailable(reason(error), refused=isinstance(error, AuthenticationError))
         with self._guard:
             self._away, self._retry_at = away, self._next_try()
             self._failures += 1
@@ -183,7 +183,7 @@ class RedisLink:
         return self._clock() + self._options.cool_down * random.uniform(0.8, 1.2)
 
     def __repr__(self) -> str:
-        return f"RedisLink({self._address.where})"
+        return f"RedisConnection({self._address.where})"
 
 
 def reason(error: Exception) -> str:

@@ -35,7 +35,7 @@ class KeyNames:
             return TOMBSTONES + key
         return None if "{" in key or "}" in key else f"{TOMBSTONES}{{{key}}}"
 
-    def burial(self, code: str, remove: str) -> list[Command]:
+    def removal_commands(self, code: str, remove: str) -> list[Command]:
         """The commands that drop an entry for good: the tombstone first, so that no fill slips in between."""
         tombstone = self.tombstone(code)
         dropped: Command = (remove, self.entry(code))

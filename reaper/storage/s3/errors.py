@@ -112,7 +112,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Refusal:
     """A refusal: what to do about it, and a short reason for people, without any secret."""
 
     kind: Kind
@@ -124,34 +124,34 @@ class Trouble:
         return self.kind in (Kind.AWAY, Kind.STOP)
 
 
-def of_request(error: Exception) -> Trouble:
+def of_request(error: Exception) -> Refusal:
     """What a failed request about many keys means."""
     reason = _reason(error)
     if isinstance(error, ResponseParserError | UnicodeError):
-        return Trouble(Kind.BAD_REQUEST, reason)
+        return Refusal(Kind.BAD_REQUEST, reason)
     if isinstance(error, _NO_CREDENTIALS):
-        return Trouble(Kind.STOP, reason)
+        return Refusal(Kind.STOP, reason)
     if not isinstance(error, ClientError):
-        return Trouble(Kind.AWAY, reason)
-    return Trouble(_kind(_code(error), _status(error), reason), reason)
+        return Refusal(Kind.AWAY, reason)
+    return Refusal(_kind(_code(error), _status(error), reason), reason)
 
 
-def of_key(error: Exception) -> Trouble:
+def of_key(error: Exception) -> Refusal:
     """What a failed request about one key means: a refusal then concerns this key alone."""
-    trouble = of_request(error)
+    refusal = of_request(error)
     if isinstance(error, ClientError):
-        return Trouble(_kind_for_one(_code(error), _status(error)), trouble.reason)
-    return Trouble(Kind.FOR_GOOD, trouble.reason) if isinstance(error, UnicodeError) else trouble
+        return Refusal(_kind_for_one(_code(error), _status(error)), refusal.reason)
+    return Refusal(Kind.FOR_GOOD, refusal.reason) if isinstance(error, UnicodeError) else refusal
 
 
-def in_reply(code: str, message: str) -> Trouble:
+def in_reply(code: str, message: str) -> Refusal:
     """What an error inside a reply means for its key."""
     if code in _GONE:
-        return Trouble(Kind.GONE, code)
+        return Refusal(Kind.GONE, code)
     reason = _short(code, message)
     if code in _FOR_GOOD:
-        return Trouble(Kind.FOR_GOOD, reason)
-    return Trouble(Kind.AWAY if code in _BUSY else Kind.LATER, reason)
+        return Refusal(Kind.FOR_GOOD, reason)
+    return Refusal(Kind.AWAY if code in _BUSY else Kind.LATER, reason)
 
 
 def says_absent(error: ClientError) -> bool:

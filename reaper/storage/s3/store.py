@@ -15,7 +15,7 @@ from reaper.errors import ReaperError, Unreachable
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.storage.request_gate import AdmissionGate
 from reaper.storage.s3 import errors
-from reaper.storage.s3.batch_delete import Sweep
+from reaper.storage.s3.batch_delete import BatchDelete
 from reaper.storage.s3.bucket import Bucket
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.payload import READ_SIZE
@@ -51,9 +51,9 @@ class S3Store:
 
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
         """Delete any number of keys with all their versions; return those that are not known to be gone."""
-        sweep = Sweep(self._requests, self._options.threads, self._options.deadline, self._clock)
-        sweep.delete(keys)
-        return sweep.failed
+        deletion = BatchDelete(self._requests, self._options.threads, self._options.deadline, self._clock)
+        deletion.delete(keys)
+        return deletion.failed
 
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""

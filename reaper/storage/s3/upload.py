@@ -13,7 +13,7 @@ from reaper.storage.s3 import errors
 from reaper.storage.s3.bucket import Bucket
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.errors import Kind
-from reaper.storage.s3.payload import Body, Stretch
+from reaper.storage.s3.payload import Body, FileSlice
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
@@ -66,14 +66,14 @@ class Upload:
         if self._in_pieces:
             self._send_parts()
         else:
-            self._bucket.put(self._key, self._stretch(0, self._size))
+            self._bucket.put(self._key, self._slice(0, self._size))
 
     def _send_parts(self) -> None:
         upload = self._bucket.begin_parts(self._key)
         try:
             parts = [
                 self._bucket.put_part(self._key, upload, number, body)
-                for number, body in enumerate(self._stretches(), start=1)
+                for number, body in enumerate(self._slices(), start=1)
             ]
             self._join(upload, parts)
         except BaseException:
@@ -91,10 +91,10 @@ class Upload:
             if not joined:
                 raise
 
-    def _stretches(self) -> Iterator[Body]:
+    def _slices(self) -> Iterator[Body]:
         for offset in range(0, self._size, self._part_size):
-            yield self._stretch(offset, min(self._part_size, self._size - offset))
+            yield self._slice(offset, min(self._part_size, self._size - offset))
 
-    def _stretch(self, offset: int, size: int) -> Body:
-        stretch = cast(BinaryIO, Stretch(self._file, self._start + offset, size, self._in_time))
-        return stretch.read() if size <= SMALL else stretch
+    def _slice(self, offset: int, size: int) -> Body:
+        piece = cast(BinaryIO, FileSlice(self._file, self._start + offset, size, self._in_time))
+        return piece.read() if size <= SMALL else piece

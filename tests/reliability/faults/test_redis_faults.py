@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import redis
 
-from reaper.cache.redis.connection import LinkOptions
+from reaper.cache.redis.connection import RedisConnectionOptions
 from tests.support.faults.traffic import Traffic
 from tests.support.faults.world import Ground
 from tests.support.judge import complaints
@@ -17,7 +17,7 @@ from tests.support.world import CACHE_KEY
 
 HOUR_MS = 3_600_000
 STALE = "the cache still has "
-IMPATIENT = LinkOptions(connect_timeout=0.1, timeout=0.1, cool_down=0.1)
+IMPATIENT = RedisConnectionOptions(connect_timeout=0.1, timeout=0.1, cool_down=0.1)
 WORDS = {"hang": "hangs", "flush": "flushes", "old dump": "old dumps", "empty restart": "empty restarts"}
 
 
@@ -39,7 +39,7 @@ def ground(
     dsn: str, forgetful: TunedValkey, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Ground]:
     monkeypatch.setattr("reaper.cache.redis.paste_cache.QUICK", IMPATIENT)
-    monkeypatch.setattr("reaper.cache.redis.connection.LinkOptions", lambda: IMPATIENT)
+    monkeypatch.setattr("reaper.cache.redis.connection.RedisConnectionOptions", lambda: IMPATIENT)
     client.save()
     with folder() as path:
         yield Ground(dsn, forgetful.url, "http://127.0.0.1:1", "nowhere", folder=path)

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from reaper import config
 from reaper.app import App, Parts
-from reaper.cache.none import NoCache, NoLock
+from reaper.cache.none import NoCache, NoClaimLock
 from reaper.config.settings import Settings
 from tests.support.captured_logs import silence_logs
 from tests.support.crash_points.jobs import BACKENDS
@@ -141,7 +141,7 @@ class Nest:
         """As little as is needed: no circuits, no Redis."""
         buckets = {name: Folder(Path(self._folder) / name) for name in BACKENDS}
         return App(
-            self._settings, Parts(buckets=buckets, stores=buckets, cache=NoCache(), claim_lock=NoLock())
+            self._settings, Parts(buckets=buckets, stores=buckets, cache=NoCache(), claim_lock=NoClaimLock())
         )
 
     def _at_work(self) -> None:
