@@ -194,7 +194,7 @@ class App(Adapters):
     def check(self, register: bool = True) -> None:
         """Refuse to start where work would fail: an older schema, no bucket, wrong credentials.
 
-        One backend that does not answer is no reason while another does. What is fine is then made known.
+        One backend that does not answer is accepted while another answers. The backends are then registered.
         """
         with self.connect("check") as connection:
             check_schema(connection)

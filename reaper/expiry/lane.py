@@ -1,7 +1,7 @@
 """A drain: claim → drop → side effects → finish, batch after batch, in several lanes side by side.
 
 PostgreSQL decides everything about rows; here only its decisions are carried out. A lane can be killed at any
-moment: what it held is written in its batch, and the watchdog and the next drain go on from there.
+moment: what it held is written in its batch, and the watchdog and the next drain continue from there.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Lane:
         return Drained(drained.done, figures + drained.figures)
 
     def _tried(self, finish: Callable[[], Figures]) -> tuple[DatabaseError | None, Figures]:
-        """What others left is worth a try; where PostgreSQL refuses it, the drain goes on all the same."""
+        """Try to finish work of other workers; where PostgreSQL refuses, the drain continues without it."""
         try:
             return None, finish()
         except DatabaseError as error:

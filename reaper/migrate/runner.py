@@ -120,10 +120,10 @@ class Runner:
         self.report.version = max(plan.release.own.ledger.applied(self._connection), default=None)
         if not self.report.rolled_back:
             return
-        self.report.notes.append("schema procrastinate stays: its package has no rollback")
+        self.report.notes.append("schema procrastinate is kept: the package has no rollback")
         if self.report.version is None:
             self.report.notes.append(
-                "the ledger in schema reaper and the roles stay; drop them by hand if wanted"
+                "the ledger in schema reaper and the roles are kept; drop them by hand if not needed"
             )
         else:
             self.report.notes.append(f"now install the release whose last migration is {self.report.version}")

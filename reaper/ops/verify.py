@@ -1,4 +1,4 @@
-"""Do database, buckets and cache agree? Read-only, both ways, page by page, while everything goes on.
+"""Do database, buckets and cache agree? Read-only, both ways, page by page, while workers run.
 
 The system runs meanwhile, so what looks wrong at first sight is only a suspect: at the end each one is asked
 about again, in an order that no correct system gets wrong: an object comes before its row, and goes after it.
@@ -71,11 +71,11 @@ class Verifier:
             self.report.add(violation.invariant, violation.subject, violation.detail)
 
     def _check_backend(self, backend: str) -> None:
-        """What cannot be looked at is a finding: nobody may take silence for agreement."""
+        """A backend that cannot be listed is a finding, because its objects were not compared."""
         store = self.stores.get(backend)
         try:
             if store is None:
-                raise ConfigError("it is not configured here", "Name it in reaper.toml.")
+                raise ConfigError("the backend is not configured here", "Add it to reaper.toml.")
             BackendComparison(backend, store, self.q, self.report, self.watch, self.wait).check()
         except ReaperError as error:
             self.report.add(UNSEEN, backend, describe(error))
@@ -92,9 +92,9 @@ class Verifier:
                 self.watch("cache", len(codes))
             for page in _pages(list(suspects)):
                 self._confirm_stale(page)
-                self.watch("asking again", len(page))
+                self.watch("checking again", len(page))
         except ReaperError as error:
-            self.report.notes.append(f"the cache was not looked at: {error.message}")
+            self.report.notes.append(f"cache not checked: {error.message}")
 
     def _stale(self, codes: Sequence[str]) -> list[str]:
         judged = self.q.check_cached(codes)
@@ -130,7 +130,7 @@ class BackendComparison:
     wait: Callable[[float], None]
 
     def check(self) -> None:
-        """Both ways: objects that are missing or differ, and objects that nobody names."""
+        """Both ways: objects that are missing or differ, and objects that no row names."""
         orphans: list[str] = []
         missing: list[str] = []
         resized: list[str] = []
@@ -153,7 +153,7 @@ class BackendComparison:
     def _ask_again(self, confirm: Callable[[Sequence[str]], None], suspects: Sequence[str]) -> None:
         for page in _pages(suspects):
             confirm(page)
-            self.watch("asking again", len(page))
+            self.watch("checking again", len(page))
 
     def _unknown(self, keys: Sequence[str]) -> list[str]:
         known = self.q.known_objects(self.backend, keys) if keys else {}
@@ -182,7 +182,7 @@ class BackendComparison:
         """Unknown, still there, still unknown: not on its way out, and not on its way in."""
         stored = self.store.find(self._unknown(keys))
         for key in self._unknown(list(stored)):
-            self.report.add(ORPHAN, self._named(key), f"{stored[key].size:,} bytes, and nothing names them")
+            self.report.add(ORPHAN, self._named(key), f"{stored[key].size:,} bytes, no row names it")
 
     def _confirm_sizes(self, keys: Sequence[str]) -> None:
         known = self.q.known_objects(self.backend, keys)
@@ -218,7 +218,7 @@ def side_by_side(
 
 
 def _differs(stored: StoredObject, expected: ExpectedObject | KnownObject) -> bool:
-    """Zero is what a size is before anybody has written it."""
+    """Whether the sizes differ; 0 means that no size was recorded."""
     return bool(expected.size_bytes) and stored.size != expected.size_bytes
 
 

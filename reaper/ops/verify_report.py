@@ -16,7 +16,7 @@ MISSING = "missing object"
 ORPHAN = "orphan object"
 WRONG_SIZE = "wrong size"
 STALE = "stale cache entry"
-UNSEEN = "backend that could not be looked at"
+UNSEEN = "unchecked backend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LostContent:
-    """Content one of whose objects is gone, and who is hit by that."""
+    """Content whose object is missing on a backend, and the live pastes that need it."""
 
     content_hash: str
     backend: str
@@ -88,5 +88,5 @@ class Report:
 
 
 def place(backend: str, key: str) -> str:
-    """An object's name for people: where there is one backend only, nobody wants to read its name."""
+    """An object's name for people: the backend is left out where it is the default one."""
     return key if backend == DEFAULT_BACKEND else f"{key} on {backend}"

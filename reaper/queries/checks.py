@@ -97,12 +97,12 @@ class Checks(Area):
 
     @reads
     def queue_counts(self) -> dict[str, int]:
-        """What waits to be deleted, was given up, or is on its way in, by kind."""
+        """How many deletions are queued or in the DLQ, and how many puts are pending, by kind."""
         return {row[0]: row[1] for row in self._db.tuples("select what, number from reaper.queue_counts()")}
 
     @reads
     def known_objects(self, backend: str, keys: Sequence[str]) -> dict[str, KnownObject]:
-        """Where PostgreSQL knows these keys from; those that are missing in the answer are nobody's."""
+        """Where PostgreSQL knows these keys from; a key that is missing in the answer is unknown."""
         query = "select object_key, place, content_hash, size_bytes from reaper.known_objects(%s, %s)"
         found: dict[str, KnownObject] = {}
         for known in self._db.all(KnownObject, query, backend, list(keys)):

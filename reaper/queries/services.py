@@ -107,7 +107,7 @@ class Services(Area):
 
     @commits
     def record_skipped_run(self, name: str) -> None:
-        """Count a run that another worker was at."""
+        """Count a run that was skipped because another worker held the service lock."""
         self._db.value("select reaper.record_skipped_run(%s)", name)
 
     @reads

@@ -19,7 +19,7 @@ class Watchdog(Area):
 
     @commits
     def adopt_batch(self, worker: str) -> Batch | None:
-        """Take over the oldest released batch that nobody holds."""
+        """Take over the oldest released batch that no worker holds."""
         rows = self._db.tuples("select * from reaper.adopt_batch(%s)", worker)
         if not rows:
             return None
@@ -28,17 +28,17 @@ class Watchdog(Area):
 
     @commits
     def return_unknown_batches(self, worker: str, known: Sequence[UUID]) -> int:
-        """Let go of batches that we hold without knowing: the answer that named them was lost."""
+        """Return batches that this worker holds without knowing: the answer that named them was lost."""
         return int(self._db.value("select reaper.return_unknown_batches(%s, %s)", worker, list(known)))
 
     @commits
     def return_ownerless_rows(self) -> bool:
-        """Give back rows that a drop had to leave to somebody else; whether there were any."""
+        """Return rows that a drop left because another session held them; whether there were any."""
         return bool(self._db.value("select reaper.return_ownerless_rows()"))
 
     @reads
     def count_ownerless_rows(self) -> int:
-        """How many rows a drop had to leave to somebody else who still holds them."""
+        """How many rows a drop left that another session still holds."""
         return int(self._db.value("select reaper.count_ownerless_rows()"))
 
     @commits
@@ -49,10 +49,10 @@ class Watchdog(Area):
 
     @commits
     def heartbeat(self, worker: str) -> None:
-        """Say that this worker lives."""
+        """Record that this worker is alive."""
         self._db.value("select reaper.heartbeat(%s)", worker)
 
     @commits
     def retire_worker(self, worker: str) -> None:
-        """Say that this worker has ended; what it still holds is free for others."""
+        """Record that this worker has ended; others may take its batches."""
         self._db.value("select reaper.retire_worker(%s)", worker)

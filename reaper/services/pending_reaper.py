@@ -42,7 +42,7 @@ def _resolve_side_by_side(context: Context, intents: Sequence[PendingIntent]) ->
 
 
 class BackendResolver:
-    """One backend in one pass; when it does not answer once, the rest of its intents are not tried."""
+    """One backend in one pass; after its first unanswered request the rest of its intents are not tried."""
 
     def __init__(self, context: Context, backend: str) -> None:
         self._context = context
@@ -90,4 +90,6 @@ class BackendResolver:
         return (found.size if found else None), None
 
 
-SERVICE = Service("pending_reaper", "1 minute", tick, "ends puts that their writers left open")
+SERVICE = Service(
+    "pending_reaper", "1 minute", tick, "commits or drops puts that their writers did not finish"
+)

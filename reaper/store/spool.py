@@ -55,7 +55,7 @@ def _piece(stream: BinaryIO) -> bytes:
     piece = read(PIECE) if read else None
     if not isinstance(piece, bytes):
         raise BadArgument(
-            f"a paste is made of bytes, not of {type(piece if read else stream).__name__}",
-            "Give bytes, or a file opened in binary mode; text is encoded first.",
+            f"data must be bytes or a binary file, not {type(piece if read else stream).__name__}",
+            "Encode text first, or open the file in binary mode.",
         )
     return piece

@@ -1,9 +1,9 @@
 """Pastes for an application: put, get, delete, extend.
 
     from datetime import timedelta
-    from reaper.app import open_store
+    import reaper
 
-    with open_store() as store:
+    with reaper.open_store() as store:
         stored = store.put(b"hello", expires_in=timedelta(days=7))
         paste = store.get(stored.short_code)
 
@@ -45,13 +45,13 @@ class Store:
     ) -> Stored:
         """Store bytes, or what a stream has left, for so long; None = for ever.
 
-        CodeTaken when the code that was asked for is another paste's; without one it gets one that nobody can
-        guess. NoRoom when no backend has room. Unreachable when PostgreSQL or the backend does not answer:
-        then nothing was stored, or at the worst a paste that nobody knows of.
+        CodeTaken when the code that was asked for is another paste's; without one it gets a random
+        one. NoRoom when no backend has room. Unreachable when PostgreSQL or the backend does not answer:
+        then nothing was stored, or at the worst a paste under a code that was not returned.
         """
         _require_life(expires_in)
         if short_code is not None and not _is_text(short_code):
-            raise BadArgument("a short_code is text without NUL characters")
+            raise BadArgument("short_code must be valid text without NUL characters")
         with spooled(data) as body:
             return self.writer.put(body, expires_in, short_code)
 
@@ -111,8 +111,8 @@ class Store:
 def _require_life(expires_in: timedelta | None) -> None:
     if expires_in is not None and not timedelta(0) < expires_in <= LONGEST_LIFE:
         raise BadArgument(
-            f"a paste cannot live for {expires_in}",
-            "Give a time of up to a thousand years, or None for ever.",
+            f"invalid expires_in: {expires_in}",
+            "Give a positive duration of up to a thousand years, or None for a paste that never expires.",
         )
 
 

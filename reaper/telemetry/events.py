@@ -1,4 +1,4 @@
-"""What happens, in words and figures: the only place that words log events."""
+"""Log events and metrics: the only place that words log events."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Telemetry:
             watcher(figures)
 
     def claim_lost(self, batch_id: UUID) -> None:
-        """A batch was taken from us; nothing of it is lost."""
+        """The watchdog took a batch from this worker; another worker does it."""
         self._metrics.claims_lost.inc()
         self._log.warning("batch taken back by the watchdog while this worker held it", batch=str(batch_id))
 
@@ -104,19 +104,21 @@ class Telemetry:
         self._log.warning("lease expired before its work was settled", lease=str(lease))
 
     def earlier_work_failed(self, error: ReaperError) -> None:
-        """What an earlier worker left could not be finished."""
-        self._log.error("work of earlier workers not finished", error=error.message, hint=error.hint)
+        """The batches or retries of earlier workers could not be finished."""
+        self._log.error(
+            "batches or retries of earlier workers not finished", error=error.message, hint=error.hint
+        )
 
     def batch_returned(self, batch_id: UUID, error: ReaperError) -> None:
-        """A batch was given back because its rows stayed locked."""
+        """A batch was returned because its rows stayed locked."""
         self._log.warning("batch returned, its rows stayed locked", batch=str(batch_id), error=error.message)
 
     def heartbeat_failed(self, error: ReaperError) -> None:
-        """A heartbeat did not get through."""
+        """A heartbeat did not reach PostgreSQL."""
         self._log.warning("heartbeat failed", error=error.message)
 
     def job_ended(self, task: str, seconds: float) -> None:
-        """A job has ended, one way or the other."""
+        """A job has ended, well or not."""
         self._metrics.job_seconds.labels(task).observe(seconds)
 
     def job_failed(self, task: str, job_id: int, error: str) -> None:
@@ -138,11 +140,11 @@ class Telemetry:
         self._log.error("service run failed", service=service, error=error)
 
     def run_skipped(self, service: str) -> None:
-        """Another worker holds the service's lock, which is no news."""
+        """Another worker holds the service lock: counted, not logged."""
         self._metrics.service_runs.labels(service, "skipped").inc()
 
     def rescued(self, jobs: Sequence[RescuedJob]) -> None:
-        """Jobs of dead workers were freed."""
+        """Jobs of dead workers were queued again or failed."""
         for job in jobs:
             self._log.warning(
                 "job of a dead worker rescued", job=job.job_id, task=job.task, outcome=job.outcome
@@ -157,15 +159,17 @@ class Telemetry:
             self._log.warning("drain throttled", reason=reason)
 
     def backend_failed(self, backend: str) -> None:
-        """A request to a backend had no answer; the circuit says what follows from that."""
+        """A request to a backend had no answer; counted, the circuit decides."""
         self._metrics.backend_failures.labels(backend).inc()
 
     def backend_unreachable_at_start(self, backend: str, error: str) -> None:
         """At the start one backend does not answer, and others do."""
-        self._log.warning("backend unreachable at start, the others are used", backend=backend, error=error)
+        self._log.warning(
+            "backend unreachable at start, other backends are used", backend=backend, error=error
+        )
 
     def circuits(self, states: Sequence[Circuit]) -> None:
-        """The circuits as PostgreSQL has them; news are those that opened or closed since the last time."""
+        """The circuits as PostgreSQL has them; those that opened or closed since the last call are logged."""
         opened = {c.backend: c for c in states if c.state != "closed"}
         with self._guard:
             before, self._open_circuits = self._open_circuits, set(opened)
@@ -181,7 +185,7 @@ class Telemetry:
             self._log.info("circuit closed", backend=backend)
 
     def circuits_unknown(self, error: ReaperError) -> None:
-        """PostgreSQL does not say which circuits are open; said once until it does."""
+        """PostgreSQL did not tell which circuits are open; logged once until it does."""
         if self._is_first(CIRCUITS):
             self._log.warning("circuit states unknown, every backend is tried", error=error.message)
 
@@ -197,15 +201,15 @@ class Telemetry:
             self._log.error("worker stopping: connection to the job queue lost")
 
     def grace_exceeded(self, seconds: float) -> None:
-        """The worker did not end in time, and is ended; the watchdog takes what it holds."""
+        """The worker did not end in time and is killed; the watchdog takes its batches."""
         self._log.error(f"shutdown grace of {seconds:g} s exceeded; held batches go to the watchdog")
 
     def library_warning(self, name: str, message: str) -> None:
-        """A library that we use complains."""
+        """A library that we use logged a warning."""
         self._log.warning(message, library=name)
 
     def degraded(self, service: str, error: str) -> None:
-        """A service is away; said once until it is back."""
+        """A service does not answer; logged once until it does."""
         self._metrics.degraded.labels(service).set(1)
         if self._is_first(service):
             self._log.warning(f"{service} unreachable, work continues without it", error=error)
@@ -220,7 +224,7 @@ class Telemetry:
         self._log.info(f"{service} reachable again")
 
     def _is_first(self, subject: str) -> bool:
-        """Whether this was not said since the subject was last well."""
+        """Whether this is the first trouble of the subject since it last worked."""
         with self._guard:
             if subject in self._logged:
                 return False

@@ -1,4 +1,4 @@
-"""Is this process alive, is it ready, what has it done: over HTTP, for whoever supervises it."""
+"""/live, /ready and /metrics over HTTP, for the supervisor of the process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEARTBEAT_SILENCE = 60.0
 
 
 class ProcessHealth:
-    """What the rest of the process says about itself."""
+    """Whether the process works: its event loop, its heartbeat, and whether it takes jobs."""
 
     def __init__(self, heartbeat_age: Callable[[], float]) -> None:
         self.taking_jobs = False
@@ -27,20 +27,20 @@ class ProcessHealth:
         self._last_loop_at = time.monotonic()
 
     def record_loop(self) -> None:
-        """The event loop goes round."""
+        """The event loop has made a round."""
         self._last_loop_at = time.monotonic()
 
     def restart_reason(self) -> str | None:
         """Why this process ought to be restarted; None when it ought not."""
         if time.monotonic() - self._last_loop_at > LOOP_SILENCE:
-            return "the event loop stands still"
+            return "event loop blocked for 30 s"
         if self._heartbeat_age() > HEARTBEAT_SILENCE:
-            return "no heartbeat got through for a minute"
+            return "no heartbeat reached PostgreSQL for 60 s"
         return None
 
     def not_ready_reason(self) -> str | None:
         """Why this process does no work at the moment; None when it does."""
-        return self.restart_reason() or (None if self.taking_jobs else "it takes no jobs")
+        return self.restart_reason() or (None if self.taking_jobs else "not taking jobs")
 
 
 class HealthServer:
@@ -72,7 +72,7 @@ def _listen(port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPSe
         return ThreadingHTTPServer(("", port), handler)
     except OSError as error:
         raise ConfigError(
-            f"cannot listen on port {port}: {error.strerror}", "Give another --health-port."
+            f"cannot listen on port {port}: {error.strerror}", "Choose another --health-port."
         ) from None
 
 

@@ -31,7 +31,7 @@ SPARE_THREADS = 2
 
 
 class _Worker(Worker):
-    """Procrastinate's worker; it also stops by itself when one of its side tasks fails, and then says so."""
+    """Procrastinate's worker; it also calls `on_stop` when it stops by itself because a side task failed."""
 
     def __init__(self, on_stop: Callable[[], None], **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
@@ -44,7 +44,7 @@ class _Worker(Worker):
 
 
 class _LogForwarder(logging.Handler):
-    """Takes procrastinate's complaints to our log, except those about jobs, which are told already."""
+    """Forwards procrastinate's warnings to our log, except those about jobs, which are logged already."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         super().__init__(logging.WARNING)
@@ -87,7 +87,7 @@ class WorkerProcess:
         try:
             asyncio.run(self._main())
         except Exception as error:
-            raise WorkerLost(f"the worker ended: {describe(error)}", _HINT) from error
+            raise WorkerLost(f"worker ended: {describe(error)}", _HINT) from error
         finally:
             library.removeHandler(forwarder)
             self._health.taking_jobs = False
@@ -95,7 +95,7 @@ class WorkerProcess:
             if self._exit_timer and self._stop_requested:
                 self._exit_timer.cancel()
         if not self._stop_requested:
-            raise WorkerLost("the worker lost its queue and ended", _HINT)
+            raise WorkerLost("worker ended: connection to the job queue lost", _HINT)
 
     async def _main(self) -> None:
         loop = asyncio.get_running_loop()
@@ -160,4 +160,4 @@ class WorkerProcess:
         os._exit(Exit.STALLED)
 
 
-_HINT = "Is PostgreSQL up? Start the worker again; nothing is lost."
+_HINT = "Check that PostgreSQL runs, then start the worker again; no work is lost."

@@ -116,8 +116,8 @@ class Runner:
         service = self.services.get(name)
         if service is None:
             raise BadArgument(
-                f"this release has no service {name!r}",
-                f"Known are: {', '.join(sorted(self.services))}. Do two releases run side by side?",
+                f"unknown service {name!r}",
+                f"Known services: {', '.join(sorted(self.services))}. Do workers of two releases run?",
             )
         return service
 
@@ -132,7 +132,7 @@ class Runner:
         with self.open_session(f"service:{what.name}") as session, self._recorded(what.name) as figures:
             tick = what.tick(self._context(session.call, holds))
             if not holds():
-                raise ServiceLockLost(f"the connection that held the lock of {what.name} broke")
+                raise ServiceLockLost(f"connection that held the lock of service {what.name} lost")
             figures.update(tick.figures)
         return tick
 

@@ -121,7 +121,7 @@ def test_a_schedule_that_nobody_understands_is_reported_and_stops_no_other(
     in_process.tick()
     assert world.jobs() == ["service:cleanup_queue"]
     _, error, failures, _, _ = result(world, "prune")
-    assert "'every now and then' is no schedule" in error
+    assert "invalid schedule 'every now and then'" in error
     assert failures == 1
 
 
@@ -192,7 +192,7 @@ def test_a_run_that_loses_its_locks_connection_ends_and_fails(world: Works) -> N
         in_process.run_service("sample")
     figures, error, failures, _, _ = result(world, "sample")
     assert (figures, failures) == (None, 1)
-    assert "lock of sample broke" in error
+    assert "lock of service sample lost" in error
 
 
 def test_a_run_with_more_to_do_comes_back_and_waits_once(world: Works) -> None:

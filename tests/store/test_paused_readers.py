@@ -32,7 +32,7 @@ class WithoutTombstones(RedisPasteCache):
     """Drops entries and lets whoever is late bring them back."""
 
     def drop(self, code: str) -> bool:
-        return bool(self._link.ask(lambda client: client.delete(self._names.entry(code)))) or True
+        return bool(self._redis.ask(lambda client: client.delete(self._names.entry(code)))) or True
 
 
 class WithoutTickets(RedisPasteCache):
@@ -40,7 +40,7 @@ class WithoutTickets(RedisPasteCache):
 
     def fill(self, code: str, data: bytes, ticket: int, remaining_ms: int | None) -> bool:  # noqa: ARG002
         entry = self._names.entry(code)
-        self._link.ask(lambda client: client.set(entry, data, px=remaining_ms or 3_600_000))
+        self._redis.ask(lambda client: client.set(entry, data, px=remaining_ms or 3_600_000))
         return True
 
 

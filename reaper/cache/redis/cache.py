@@ -109,7 +109,7 @@ class RedisCache:
         answers = _reached(lambda: self._redis.ask_all(asked))
         for code, answer in zip(codes, answers, strict=True):
             if isinstance(answer, Exception):
-                raise Unreachable(f"Redis refuses to tell what it has: {reason(answer)}")
+                raise Unreachable(f"Redis refuses the command: {reason(answer)}")
             if answer:
                 yield code
 
@@ -124,7 +124,7 @@ def _reached(question: Callable[[], T]) -> T:
             "Check that it runs and that REAPER_REDIS_URL is its address.",
         ) from None
     except ResponseError as error:
-        raise Unreachable(f"Redis refuses to tell what it has: {reason(error)}") from None
+        raise Unreachable(f"Redis refuses the command: {reason(error)}") from None
 
 
 def _chunks(codes: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -18,7 +18,7 @@ from reaper.cache.redis.key_names import OURS
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.020
 SERVICE = "claim lock"
 NAMES = OURS + "claim:"
-# Only if it is still ours: a lock that ran out while we held it may be somebody else's by now.
+# Only if it is still ours: a lock that ran out while we held it may be another worker's by now.
 RELEASE = """
 if redis.call('get', KEYS[1]) == ARGV[1] then
     return redis.call('del', KEYS[1])
@@ -67,7 +67,7 @@ class RedisClaimLock:
             self._redis.telemetry.degraded(SERVICE, reason(error))
             return False
         self._redis.telemetry.recovered(SERVICE)
-        # Whoever keeps a lock this long is most likely dead: until it runs out, one look is enough.
+        # A worker that holds the lock for this long is probably dead: until the lock expires, try only once.
         self._worth_waiting = held
         return held
 

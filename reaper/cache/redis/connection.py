@@ -1,4 +1,4 @@
-"""The way to one Redis, shared by cache and lock: when it is away, that is found out once for both."""
+"""The connection to Redis, shared by cache and claim lock: its outages are noticed once for both."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ LONGEST_REASON = 200
 _UNAVAILABLE = (RedisError, RedisClusterException, OSError)
 _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (RedisTimeoutError, "no answer in time"),
-    (AuthenticationError, "it does not take the login"),
-    (BusyLoadingError, "it is still loading its data"),
+    (AuthenticationError, "login refused"),
+    (BusyLoadingError, "loading its data"),
     (MasterNotFoundError, "Sentinel knows no primary"),
     (RedisClusterException, "no node of the cluster answers"),
 )
@@ -44,7 +44,7 @@ _WORDS: tuple[tuple[type[Exception], str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class RedisConnectionOptions:
-    """How patient to be with Redis, which is never worth waiting for."""
+    """Timeouts, and how long Redis is not asked after a failure."""
 
     connect_timeout: float = 1.0
     timeout: float = 2.0
@@ -52,7 +52,7 @@ class RedisConnectionOptions:
 
 
 class RedisUnavailable(Exception):
-    """Redis does not answer, or did not a moment ago."""
+    """Redis does not answer, or did not within the cool-down."""
 
     def __init__(self, reason: str, refused: bool = False) -> None:
         super().__init__(reason)
@@ -61,7 +61,7 @@ class RedisUnavailable(Exception):
 
 
 class RedisConnection:
-    """A client, and whether it is worth asking; several threads may share it."""
+    """A client that is not asked for a while after a failure; several threads may share it."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class RedisConnection:
         except RedisUnavailable as away:
             if away.refused:
                 raise ConfigError(
-                    f"Redis at {self._address.where} refuses us: {away.reason}",
+                    f"Redis at {self._address.where} refuses the login: {away.reason}",
                     "Check the user and the password in REAPER_REDIS_URL.",
                 ) from None
             raise Unreachable(
@@ -116,7 +116,9 @@ class RedisConnection:
                 "Check that it runs and that REAPER_REDIS_URL is its address.",
             ) from None
         except ResponseError as error:
-            raise ConfigError(f"Redis at {self._address.where} refuses us: {reason(error)}") from None
+            raise ConfigError(
+                f"Redis at {self._address.where} refuses the command: {reason(error)}"
+            ) from None
 
     def close(self) -> None:
         """Give the connections up; the next question would open others."""
@@ -146,7 +148,7 @@ class RedisConnection:
         return answer
 
     def _connected(self) -> Client:
-        """The client; whoever waits here while another finds Redis away does not try once more."""
+        """The client; a thread that waited here while another one failed to connect does not try again."""
         before = self._failures
         with self._connecting:
             client = self._client

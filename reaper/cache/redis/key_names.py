@@ -8,7 +8,7 @@ PLACE = "{short_code}"
 # Everything that we keep in Redis beside the entries of pastes begins so.
 OURS = "reaper:"
 TOMBSTONES = OURS + "gone:"
-# Twice as long as a ticket is good for (redis_pastes.OLDEST_TICKET): what was read before comes too late.
+# Twice as long as a ticket is good for (paste_cache.OLDEST_TICKET): what was read before comes too late.
 TOMBSTONE_LIFE_MS = 60_000
 
 

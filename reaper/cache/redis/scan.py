@@ -32,9 +32,12 @@ def codes(redis: RedisConnection, key: str, place: str) -> Iterator[Sequence[str
                 if not cursor:
                     break
     except RedisUnavailable as away:
-        raise Unreachable(f"Redis does not answer: {away.reason}", "Is REAPER_REDIS_URL right?") from None
+        raise Unreachable(
+            f"Redis does not answer: {away.reason}",
+            "Check that it runs and that REAPER_REDIS_URL is its address.",
+        ) from None
     except ResponseError as error:
-        raise Unreachable(f"Redis refuses: {reason(error)}") from None
+        raise Unreachable(f"Redis refuses the command: {reason(error)}") from None
 
 
 def _shape(literals: Sequence[str]) -> re.Pattern[str]:

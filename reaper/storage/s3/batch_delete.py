@@ -25,16 +25,16 @@ SPLITS = 50
 # What no XML document can contain; one such key would spoil the request for the other 999. A carriage return
 # comes back as a line feed from stores that do not escape it, and the key would not be found in the reply.
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
-NOT_MENTIONED = Failed("not mentioned in the reply")
-DEADLINE_OVER = Failed("deadline: not tried any more", outage=True)
-NO_NAME = Failed("an empty key names no object", permanent=True)
+NOT_MENTIONED = Failed("the reply does not mention the key")
+DEADLINE_OVER = Failed("deadline: not tried, the time for this call was over", outage=True)
+NO_NAME = Failed("the key is empty", permanent=True)
 AMBIGUOUS = Failed(
-    "the key cannot be deleted alone: servers may take its path for another one", permanent=True
+    "the key contains an empty, . or .. part, which some servers resolve to another key", permanent=True
 )
 
 
 class BatchDelete:
-    """What failed so far, and whether it is worth going on."""
+    """Deletes keys chunk by chunk; keeps what failed, and whether further requests make sense."""
 
     def __init__(
         self, bucket: Bucket, threads: int, deadline: float, clock: Callable[[], float] = time.monotonic

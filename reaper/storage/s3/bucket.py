@@ -209,7 +209,7 @@ class Bucket:
             if refusal.kind is not Kind.FOR_GOOD:
                 raise
             # Harmless if wrong: the first delete marker in a reply tells the truth.
-            self.note = f"versioning could not be read ({refusal.reason}); taken for unversioned"
+            self.note = f"versioning could not be read ({refusal.reason}); assumed to be off"
             return False
 
     def _one_by_one(self, pages: Iterable[P]) -> Iterator[P]:

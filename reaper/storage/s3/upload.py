@@ -60,7 +60,7 @@ class Upload:
         """A shorter body would leave the store waiting for the rest."""
         there = self._file.seek(0, io.SEEK_END) - self._start
         if there != self._size:
-            raise ValueError(f"the body of {self._key} has {there} bytes and not {self._size}")
+            raise ValueError(f"the body of {self._key} has {there} bytes, expected {self._size}")
 
     def _send(self) -> None:
         if self._in_pieces:
@@ -86,7 +86,7 @@ class Upload:
         try:
             self._bucket.join_parts(self._key, upload, parts)
         except ClientError as error:
-            # A repeated request whose first answer was lost: nobody else writes to this key.
+            # A repeated request whose first answer was lost: no other writer uses this key.
             joined = errors.says_no_upload(error) and self._bucket.find(self._key) == self._size
             if not joined:
                 raise

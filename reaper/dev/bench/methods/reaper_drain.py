@@ -40,7 +40,7 @@ class ReaperDrain:
 
     @property
     def sample(self) -> int | None:
-        """Whoever stops after some time leaves rows."""
+        """A drain that stops after some time leaves rows."""
         return None if self.seconds is None else 0
 
     @property
