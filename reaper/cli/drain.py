@@ -58,12 +58,16 @@ def drain(
     First finishes batches of dead workers, then deletes batch by batch. Ctrl-C stops cleanly between two
     batches; killing it at any moment loses nothing. Any number of drains may run at the same time.
     """
-    options.set_up_logging(verbose, log_json)
     if dry_run:
+        options.set_up_logging(verbose, log_json)
         plan(batch_size, as_json, database_url)
         return
     from reaper import config
     from reaper.app import App
+    from reaper.worker.heartbeat import worker_name
+
+    name = worker_name()
+    options.set_up_logging(verbose, log_json, name)
 
     settings = config.load_all(
         *("database_url", "backends", "batch_size"),
@@ -72,7 +76,7 @@ def drain(
         rows_per_second=rows_per_second,
     )
     began = time.monotonic()
-    with App(settings) as app:
+    with App(settings, worker=name) as app:
         app.check()
         options.stop_on_signals(app.stop)
         with drain_progress(app, hidden=as_json), app.telemetry.written_to(metrics_file):
@@ -93,10 +97,12 @@ def watchdog(
     """
     from reaper import config
     from reaper.app import App
+    from reaper.worker.heartbeat import worker_name
 
-    options.set_up_logging(verbose, log_json)
+    name = worker_name()
+    options.set_up_logging(verbose, log_json, name)
     settings = config.load_all("database_url", "backends", "stuck_after", database_url=database_url)
-    with App(settings) as app, app.telemetry.written_to(metrics_file):
+    with App(settings, worker=name) as app, app.telemetry.written_to(metrics_file):
         app.check()
         options.stop_on_signals(app.stop)
         with app.heartbeat():

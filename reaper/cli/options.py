@@ -58,11 +58,11 @@ MetricsFile = Annotated[
 ]
 
 
-def set_up_logging(verbose: bool, log_json: bool) -> None:
+def set_up_logging(verbose: bool, log_json: bool, worker: str | None = None) -> None:
     """Readable lines for a person, JSON for a collector."""
     from reaper.telemetry.logging import configure_logging
 
-    configure_logging(logging.DEBUG if verbose else logging.INFO, log_json or not sys.stderr.isatty())
+    configure_logging(logging.DEBUG if verbose else logging.INFO, log_json or not sys.stderr.isatty(), worker)
 
 
 def stop_on_signals(stop: threading.Event) -> None:

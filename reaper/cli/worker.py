@@ -75,9 +75,11 @@ def worker(
     """
     from reaper import config
     from reaper.app import App
+    from reaper.worker.heartbeat import worker_name
     from reaper.worker.options import QUEUE, WorkerOptions
 
-    options.set_up_logging(verbose, log_json)
+    name = worker_name()
+    options.set_up_logging(verbose, log_json, name)
     settings = config.load_all(
         *("database_url", "backends", "batch_size", "stuck_after"),
         database_url=database_url,
@@ -87,6 +89,6 @@ def worker(
     names = tuple(name.strip() for name in (QUEUE if queues is None else queues).split(",") if name.strip())
     if not names:
         raise typer.BadParameter("at least one queue is needed", param_hint="--queues")
-    with App(settings) as app, app.telemetry.written_to(metrics_file):
+    with App(settings, worker=name) as app, app.telemetry.written_to(metrics_file):
         app.check()
         app.work(WorkerOptions(names, slots, concurrency, health_port))
