@@ -48,7 +48,7 @@ def test_back_to_a_migration_drops_the_code_and_undoes_what_came_later(
     report = migrate(empty_db_dsn, folders=workshop.folders, to="0001")
     assert report.rolled_back == ["0003.c", "0002.b"]
     assert any("install the release whose last migration is 0001.a" in note for note in report.notes)
-    assert any("schema procrastinate stays" in note for note in report.notes)
+    assert any("schema procrastinate is kept" in note for note in report.notes)
     assert tables(empty_db_dsn) == {"a"}
     assert functions(empty_db_dsn) == []
 

@@ -173,7 +173,7 @@ def test_an_edited_file_that_is_already_applied_is_refused_by_name(
     workshop.tables("a")
     migrate(empty_db_dsn, folders=workshop.folders)
     workshop.migration("0001.a", "create table if not exists reaper.a (id bigint);")
-    with pytest.raises(MigrationRefused, match=r"edited since: 0001\.a"):
+    with pytest.raises(MigrationRefused, match=r"edited after they were applied: 0001\.a"):
         migrate(empty_db_dsn, folders=workshop.folders)
 
 

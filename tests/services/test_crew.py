@@ -203,7 +203,7 @@ def test_a_run_with_more_to_do_comes_back_and_waits_once(world: Works) -> None:
 
 
 def test_a_service_that_the_release_does_not_know_is_refused(in_process: InProcessWorker) -> None:
-    with pytest.raises(BadArgument, match="no service 'nope'"):
+    with pytest.raises(BadArgument, match="unknown service 'nope'"):
         in_process.run_service("nope")
 
 

@@ -537,7 +537,7 @@ SETTINGS = [
     Damage(
         "a backend is not configured here",
         "select reaper.register_backend('cold')",
-        doctor=(("backend cold", "warn, known to PostgreSQL and not configured here"),),
+        doctor=(("backend cold", "warn, known to PostgreSQL, not configured here"),),
     ),
 ]
 DAMAGES = [*COUNTS, *OBJECTS, *BATCHES, *QUEUES, *CODE, *RIGHTS, *TABLES, *SETTINGS]
