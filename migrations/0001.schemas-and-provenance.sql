@@ -3,7 +3,7 @@
 -- locks: none on existing tables
 create schema if not exists reaper_internal authorization reaper_owner;
 comment on schema reaper_internal is
-    'Functions that functions of schema reaper call. Nobody else is granted anything here, and signatures may change with any release.';
+    'What the functions of schema reaper call. No role has any right here, and signatures may change with any release.';
 
 create table if not exists reaper.provenance (
     object   text        not null primary key,
@@ -13,7 +13,5 @@ comment on table reaper.provenance is
     'What reaper created outside its own schema: "table pastes", "column content.object_key", … A rollback drops these and nothing else.';
 comment on column reaper.provenance.object is 'What kind of thing and its name.';
 comment on column reaper.provenance.made_at is 'When reaper made it.';
-grant usage on schema reaper to reaper_worker, reaper_app, reaper_ops, reaper_ro;
 comment on schema reaper is 'Functions to call and views to look at (docs/sql.md), and the tables behind them.';
-create schema if not exists reaper_internal authorization reaper_owner;
-comment on schema reaper_internal is 'What the functions of schema reaper call; no role has any right here.';
+grant usage on schema reaper to reaper_worker, reaper_app, reaper_ops, reaper_ro;

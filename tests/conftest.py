@@ -2,15 +2,17 @@
 
 import gc
 import itertools
+import logging
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 import psycopg
 import pytest
-import structlog
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
@@ -18,10 +20,26 @@ from pytest_postgresql.executors import NoopExecutor
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
-from tests.support import botocore_models  # noqa: F401  read once
-from tests.support.cloned_databases import cloned
+from reaper.telemetry.logging import NAME
 
-pytest_plugins = ["tests.support.paste_fixtures", "tests.support.writer_fixtures", "tests.support.ordeals"]
+# Helpers assert outside of a test file; what they compared shall be seen, unless others imported them first.
+TESTS = Path(__file__).parent
+HELPERS = {
+    ".".join(file.relative_to(TESTS.parent).with_suffix("").parts)
+    for folder in ("support", "reliability")
+    for file in TESTS.joinpath(folder).rglob("*.py")
+}
+pytest.register_assert_rewrite(*(HELPERS - sys.modules.keys()))
+
+from tests.support import botocore_models  # noqa: E402, F401  read once
+from tests.support.cloned_databases import cloned  # noqa: E402
+
+pytest_plugins = [
+    "tests.support.paste_fixtures",
+    "tests.support.writer_fixtures",
+    "tests.support.world_fixtures",
+    "tests.support.ordeals",
+]
 
 
 numbers = itertools.count(1)
@@ -72,7 +90,10 @@ class Connect(Protocol):
 def fresh_logging() -> Iterator[None]:
     """Whoever configured logging bound it to a stream that ends with the test."""
     yield
-    structlog.reset_defaults()
+    logger = logging.getLogger(NAME)
+    logger.handlers.clear()
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
 
 
 @pytest.fixture(scope="session")

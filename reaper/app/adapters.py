@@ -62,7 +62,10 @@ class Adapters(Connections):
         """The backends by name, each behind its circuit."""
         if self.parts.stores is not None:
             return self.parts.stores
-        return {name: GuardedStore(name, bucket, self.circuits) for name, bucket in self.buckets.items()}
+        return {
+            name: self.parts.wrap_store(name, GuardedStore(name, bucket, self.circuits))
+            for name, bucket in self.buckets.items()
+        }
 
     @cached_property
     def circuits(self) -> Circuits:

@@ -40,6 +40,8 @@ class Parts:
     identity: str | None = None
     side_effects: SideEffects | None = None
     telemetry: Telemetry | None = None
+    # Around each store, outside of its circuit.
+    wrap_store: Callable[[str, Any], Any] = as_it_is
     # Around every question to PostgreSQL, and around every port.
     intercept: Intercept = directly
     around: Callable[[str, Any], Any] = as_it_is

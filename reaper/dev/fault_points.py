@@ -9,6 +9,7 @@ fails a test, and so does a point that no job of the tests ever passes.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -51,7 +52,9 @@ class InterceptedPort:
         found = getattr(self._port, name)
         if name not in PORTS[self._kind]:
             return found
-        return partial(_passed, self._intercept, f"{self._kind}.{name}", found)
+        # What comes page by page is read inside its point.
+        call = partial(_read, found) if inspect.isgeneratorfunction(found) else found
+        return partial(_passed, self._intercept, f"{self._kind}.{name}", call)
 
 
 class InterceptedLock:
@@ -74,6 +77,10 @@ class InterceptedLock:
         finally:
             if held:
                 self._intercept("lock.release", holding.__exit__, None, None, None)
+
+
+def _read(pages: Callable[..., Iterator[Any]], *arguments: Any) -> Iterator[Any]:
+    return iter(list(pages(*arguments)))
 
 
 def _passed(intercept: Intercept, point: str, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

@@ -6,14 +6,12 @@ from tests.support.redis_fixtures import (  # noqa: F401
     open_link,
     redis_client,
     silence,
-    valkey,
     words,
 )
 from tests.support.s3_fixtures import (  # noqa: F401
     bucket,
     client,
     clients,
-    closed_port,
     double,
     keys_in,
     moto,

@@ -7,7 +7,8 @@ import pytest
 
 from reaper.cache.none import NoClaimLock
 from reaper.cache.redis.cache import RedisCache, RedisClaimLock
-from tests.support.valkey_servers import cluster_of_one, until
+from tests.support.valkey_servers import cluster_of_one
+from tests.support.waiting import wait_until
 
 LONG = timedelta(minutes=1)
 NAME = "reaper:claim:db"
@@ -101,7 +102,7 @@ def test_who_waits_too_long_goes_on_without_it_and_does_not_wait_again(link, red
 def test_a_lock_that_ran_out_while_held_is_left_to_its_next_holder(link, redis_client):
     with make(link, ttl=timedelta(milliseconds=20)).hold() as held:
         assert held
-        until(lambda: not redis_client.exists(NAME))
+        wait_until(lambda: not redis_client.exists(NAME))
         redis_client.set(NAME, "somebody")
     assert redis_client.get(NAME) == "somebody"
 

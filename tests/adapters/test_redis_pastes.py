@@ -14,7 +14,8 @@ from reaper.cache.redis.paste_cache import LONGEST_LIFE, OLDEST_TICKET, RedisPas
 from reaper.dev.embedded import Valkey
 from reaper.errors import ConfigError
 from reaper.model import CacheRead
-from tests.support.valkey_servers import cluster_of_one, stopped, until
+from tests.support.valkey_servers import cluster_of_one, stopped
+from tests.support.waiting import wait_until
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -62,7 +63,7 @@ def test_an_entry_ends_when_ticket_and_remaining_life_say_so_however_late_it_is_
 def test_an_entry_is_not_found_after_the_end_of_its_paste(pastes):
     ticket = pastes.read("a").ticket
     assert pastes.fill("a", b"x", ticket, 150)
-    until(lambda: pastes.read("a").ticket >= ticket + 150)
+    wait_until(lambda: pastes.read("a").ticket >= ticket + 150)
     assert pastes.read("a").data is None
 
 
@@ -263,7 +264,7 @@ def test_threads_that_fill_and_drop_leave_nothing_once_it_is_dropped(pastes):
 
     with ThreadPoolExecutor(4) as pool:
         readers = pool.map(fill_again_and_again, range(4))
-        until(lambda: pastes.read("a").data is not None)
+        wait_until(lambda: pastes.read("a").data is not None)
         assert pastes.drop("a")
         dropped.set()
         assert set(readers) == {None}

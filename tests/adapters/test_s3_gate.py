@@ -36,7 +36,7 @@ def test_uploads_of_two_stores_never_exceed_the_gate_that_they_share(server, ope
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: stores[n % 2].put(f"{n}", b"x", 1), range(20)))
     assert (server.peak, gate.peak, gate.in_flight) == (2, 2, 0)
-    assert [len(server.shelf.keys(bucket)) for bucket in ("one", "two")] == [10, 10]
+    assert [len(server.buckets.keys(bucket)) for bucket in ("one", "two")] == [10, 10]
 
 
 @pytest.fixture

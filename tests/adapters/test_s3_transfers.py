@@ -10,7 +10,7 @@ from urllib3 import HTTPResponse
 
 from reaper.errors import ConfigError, ReaperError, Unreachable
 from reaper.storage.s3.store import S3Options
-from tests.support.s3_double.server import LOST, Forecast, Reply, ScriptedS3, Weather, error, in_turn
+from tests.support.s3_double.server import LOST, FaultRates, RandomFaults, Reply, ScriptedS3, error, in_turn
 from tests.support.s3_fixtures import log_in
 
 MIB = 1 << 20
@@ -36,7 +36,7 @@ def answer(reply):
 
 
 def nothing_is_left(server):
-    return not server.shelf.keys("bucket") and not server.shelf.buckets["bucket"].uploads
+    return not server.buckets.keys("bucket") and not server.buckets.buckets["bucket"].uploads
 
 
 REFUSALS = [
@@ -80,7 +80,7 @@ def test_a_404_that_may_come_from_a_proxy_does_not_make_an_object_absent(server,
 
 def test_half_an_object_is_not_returned(server, s3):
     s3.put("key", LARGE[:MIB], MIB)
-    server.weather = Weather(Forecast(cut=1))
+    server.random_faults = RandomFaults(FaultRates(cut=1))
     for read in (s3.get, s3.digest):
         with pytest.raises(Unreachable, match="the connection broke"):
             read("key")
@@ -88,7 +88,7 @@ def test_half_an_object_is_not_returned(server, s3):
 
 def test_bytes_that_were_damaged_on_the_way_are_not_returned(server, s3):
     s3.put("key", b"abc", 3)
-    server.shelf.buckets["bucket"].objects[b"key"].data = b"abd"
+    server.buckets.buckets["bucket"].objects[b"key"].data = b"abd"
     for read in (s3.get, s3.digest):
         with pytest.raises(Unreachable, match="checksum mismatch"):
             read("key")
@@ -109,7 +109,7 @@ def test_an_upload_that_is_tried_again_begins_again_where_the_body_stood(server,
     file = io.BytesIO(b"before" + LARGE[: 2 * MIB])
     file.seek(len(b"before"))
     s3.put("key", file, 2 * MIB)
-    assert server.shelf.data("bucket", "key") == LARGE[: 2 * MIB]
+    assert server.buckets.data("bucket", "key") == LARGE[: 2 * MIB]
 
 
 @pytest.mark.parametrize("data", [b"abc", LARGE], ids=["whole", "in parts"])
@@ -125,7 +125,7 @@ def test_the_store_gets_something_to_compare_the_bytes_with(server, s3, data):
 def test_content_md5_takes_the_place_of_the_crc32(server, open_store, data):
     options = S3Options(content_md5=True, multipart_threshold=5 * MIB, part_size=5 * MIB)
     open_store("bucket", server.endpoint_url, options=options).put("key", data, len(data))
-    assert server.shelf.data("bucket", "key") == data
+    assert server.buckets.data("bucket", "key") == data
     for asked in server.heard:
         assert not [
             name for name in asked.headers if name.startswith(("x-amz-checksum", "x-amz-sdk-checksum"))
@@ -141,12 +141,12 @@ def test_a_store_that_asks_for_content_md5_gets_it_from_then_on(server, s3, data
     server.scripts["put_object"] = server.scripts["upload_part"] = demand
     for key in ("a", "b"):
         s3.put(key, data, len(data))
-        assert server.shelf.data("bucket", key) == data
+        assert server.buckets.data("bucket", key) == data
     refused = [
         asked for asked in server.heard if asked.key == "a" and "x-amz-checksum-crc32" in asked.headers
     ]
     assert len(refused) == 1
-    assert not server.shelf.buckets["bucket"].uploads
+    assert not server.buckets.buckets["bucket"].uploads
 
 
 def test_two_who_learn_at_once_that_content_md5_is_needed_both_try_again(server, s3):
@@ -219,7 +219,7 @@ def test_parts_that_were_joined_although_the_answer_was_lost_are_an_object(serve
     s3 = open_store("bucket", server.endpoint_url, options=TWICE)
     server.scripts["complete_multipart_upload"] = in_turn(answer(LOST), answer(None))
     s3.put("key", LARGE, len(LARGE))
-    assert server.shelf.data("bucket", "key") == LARGE
+    assert server.buckets.data("bucket", "key") == LARGE
 
 
 def test_parts_that_somebody_else_dropped_are_no_object(server, s3):

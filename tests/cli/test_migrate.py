@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import terminal
 from tests.cli.conftest import Run
+from tests.support import terminal
 
 ENTRY = "from reaper.cli import main; main()"
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from tests.cli import terminal
 from tests.cli.conftest import Run
+from tests.support import terminal
 from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker
 
 

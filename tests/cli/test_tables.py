@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.cli import terminal
+from tests.support import terminal
 
 PROGRAM = """
 from reaper.cli.tables import Column, show_fields, show_table

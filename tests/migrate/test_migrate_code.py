@@ -140,17 +140,17 @@ def test_an_internal_function_is_loaded_replaced_and_dropped_like_any_other(
 ) -> None:
     inner.function("outer", "", "text", "select reaper_internal.inside()::text")
     path = inner.internal("inside", "", "int", "select 1")
-    migrate(empty_db_dsn, source=inner.source)
+    migrate(empty_db_dsn, folders=inner.folders)
     assert one(empty_db_dsn, "select reaper.outer()") == "1"
     schema = "select nspowner::regrole::text from pg_namespace where nspname = 'reaper_internal'"
     assert one(empty_db_dsn, schema) == "reaper_owner"
     inner.internal("inside", "", "text", "select 'one'")
-    migrate(empty_db_dsn, source=inner.source)
+    migrate(empty_db_dsn, folders=inner.folders)
     assert one(empty_db_dsn, "select reaper.outer()") == "one"
     owner = "select proowner::regrole::text from pg_proc where proname = 'inside'"
     assert one(empty_db_dsn, owner) == "reaper_owner"
     path.unlink()
-    assert migrate(empty_db_dsn, source=inner.source).code_dropped == ["internal/area/inside.sql"]
+    assert migrate(empty_db_dsn, folders=inner.folders).code_dropped == ["internal/area/inside.sql"]
     assert one(empty_db_dsn, owner) is None
 
 
@@ -158,18 +158,18 @@ def test_a_function_that_becomes_internal_leaves_nothing_in_its_old_schema(
     empty_db_dsn: str, inner: Workshop
 ) -> None:
     path = inner.function("f", "", "int", "select 1")
-    migrate(empty_db_dsn, source=inner.source)
+    migrate(empty_db_dsn, folders=inner.folders)
     path.unlink()
     inner.internal("f", "", "int", "select 2")
-    migrate(empty_db_dsn, source=inner.source)
+    migrate(empty_db_dsn, folders=inner.folders)
     where = "select pronamespace::regnamespace::text from pg_proc where proname = 'f'"
     assert column(empty_db_dsn, where) == ["reaper_internal"]
 
 
 def test_going_back_takes_the_internal_functions_along(empty_db_dsn: str, inner: Workshop) -> None:
     inner.internal("inside", "", "int", "select 1")
-    migrate(empty_db_dsn, source=inner.source)
-    migrate(empty_db_dsn, source=inner.source, to="0001.a")
+    migrate(empty_db_dsn, folders=inner.folders)
+    migrate(empty_db_dsn, folders=inner.folders, to="0001.a")
     assert one(empty_db_dsn, "select to_regnamespace('reaper_internal')") is None
 
 
@@ -177,12 +177,12 @@ def test_what_a_dba_built_upon_an_internal_function_is_never_dropped_along(
     empty_db_dsn: str, inner: Workshop
 ) -> None:
     inner.internal("inside", "", "int", "select 1")
-    migrate(empty_db_dsn, source=inner.source)
+    migrate(empty_db_dsn, folders=inner.folders)
     with admin(empty_db_dsn) as connection:
         connection.execute("create view public.mine as select reaper_internal.inside() as x")
     inner.internal("inside", "", "text", "select 'one'")
     with pytest.raises(MigrationRefused, match=r"view public\.mine"):
-        migrate(empty_db_dsn, source=inner.source)
+        migrate(empty_db_dsn, folders=inner.folders)
 
 
 @pytest.mark.parametrize(

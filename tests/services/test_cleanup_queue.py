@@ -1,15 +1,11 @@
 """What cannot be deleted: tried again, given up with its cause, and delivered when the cause is gone."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from moto.s3.models import s3_backends
 
-from tests.services.conftest import result
-from tests.support.worker_world import InProcessWorker, Works
-from tests.support.world import ACCOUNT
+from tests.support.s3_double.server import FaultRates, RandomFaults
+from tests.support.worker_world import InProcessWorker, WorkerWorld
 
 CONTENT = """
 insert into content (content_hash, object_key, ref_count, size_bytes)
@@ -25,24 +21,16 @@ ORPHANS = "select orphan_bytes from reaper.backends where name = 'default'"
 
 
 @pytest.fixture
-def denied(world: Works) -> Iterator[Works]:
+def denied(world: WorkerWorld) -> WorkerWorld:
     """A thousand pastes that are due; what lies under locked/ may not be deleted."""
     world.sql(CONTENT, 1_000)
     world.sql(PASTES, 1_000)
     world.put([row[0] for row in world.sql("select object_key from content")])
-    statement = {
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "s3:DeleteObject",
-        "Resource": f"arn:aws:s3:::{world.bucket}/locked/*",
-    }
-    bucket = s3_backends[ACCOUNT]["aws"].buckets[world.bucket]
-    bucket.policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]}).encode()
-    yield world
-    bucket.policy = None
+    world.s3.random_faults = RandomFaults(FaultRates(denied=lambda key: key.startswith("locked/")))
+    return world
 
 
-def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(denied: Works) -> None:
+def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(denied: WorkerWorld) -> None:
     totals = denied.drain(batch_size=250).telemetry.totals
     assert (totals.objects_deleted, totals.objects_failed) == (900, 100)
     assert len(denied.keys()) == 100
@@ -56,17 +44,17 @@ def test_of_1000_keys_100_are_denied_and_exactly_these_wait_for_an_operator(deni
         in_process.run_service("cleanup_queue")
         assert denied.sql(DEAD) == [("AccessDenied", 100, 1_000)]
 
-        s3_backends[ACCOUNT]["aws"].buckets[denied.bucket].policy = None
+        denied.s3.random_faults = None
         assert denied.command("dlq", "retry", "--cause", "AccessDenied", "--yes").returncode == 0
         in_process.run_service("cleanup_queue")
-        assert result(denied, "cleanup_queue")[0] == {"deleted": 100, "failed": 0}
+        assert denied.result("cleanup_queue")[0] == {"deleted": 100, "failed": 0}
     assert denied.value("select count(*) from reaper.dlq") == 0
     assert denied.value(ORPHANS) == 0
     denied.judge()
 
 
 def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(
-    world: Works, in_process: InProcessWorker
+    world: WorkerWorld, in_process: InProcessWorker
 ) -> None:
     world.cache().set("paste:early", "cached")
     world.sql(
@@ -76,19 +64,18 @@ def test_cache_entries_that_are_owed_are_dropped_by_a_service_of_their_own(
     in_process.run_service("cleanup_queue")
     assert world.cached() == {"early"}
     in_process.run_service("invalidations")
-    assert result(world, "invalidations")[0] == {"dropped": 1, "failed": 0}
+    assert world.result("invalidations")[0] == {"dropped": 1, "failed": 0}
     assert world.cached() == set()
 
 
-def test_a_pass_that_is_out_of_time_comes_back(world: Works) -> None:
+def test_a_pass_that_is_out_of_time_comes_back(world: WorkerWorld) -> None:
     world.sql(CONTENT, 10)
     world.sql(PASTES, 10)
     world.sql("call reaper.drain()")
     with world.in_process_worker() as in_process:
         world.sql("select reaper.finish_batch(batch_id) from reaper.batches")
-        hurried = replace(in_process.runner, budget=0.0)
-        hurried.run_service("cleanup_queue")
-        assert (result(world, "cleanup_queue")[0], world.jobs()) == (
+        replace(in_process.runner, budget=0).run_service("cleanup_queue")
+        assert (world.result("cleanup_queue")[0], world.jobs()) == (
             {"deleted": 0, "failed": 0},
             ["service:cleanup_queue"],
         )

@@ -5,26 +5,27 @@ from collections.abc import Callable
 from typing import Any
 
 import reaper
-from tests.support.worker_world import Works, terminate
+from tests.support.forked_processes import terminated
+from tests.support.worker_world import WorkerWorld
 
 RUNS = "exists (select from reaper.services where name = 'drain' and last_finished_at is not null)"
 
 
-def lines(world: Works) -> list[dict[str, Any]]:
+def lines(world: WorkerWorld) -> list[dict[str, Any]]:
     return [json.loads(line) for line in world.said().splitlines()]
 
 
 def test_each_line_of_a_worker_names_worker_version_and_event(
-    world: Works, populate: Callable[..., None]
+    world: WorkerWorld, populate: Callable[..., None]
 ) -> None:
     populate(due=50, live=10, contents=20)
     # Told before there is a worker: the settings are read first.
     world.extra["REAPER_FROM_THE_FUTURE"] = "1"
     worker = world.worker("--log-json")
-    world.until("exists (select from reaper.services where name = 'drain' and next_run_at is not null)")
-    world.due("drain")
+    world.started("drain")
+    world.run("drain")
     world.until(f"reaper.count_due() = 0 and {RUNS}")
-    assert terminate(worker) == 0
+    assert terminated(worker) == 0
     found = lines(world)
     for line in found:
         assert {"worker", "version", "event", "level", "timestamp"} <= line.keys(), line

@@ -4,24 +4,22 @@ import signal
 from typing import Any
 
 import pytest
-from moto.s3.models import s3_backends
 
-from tests.services.conftest import result
-from tests.support.two_backends import Pair
+from tests.support.forked_processes import ended
+from tests.support.two_backends import TwoBackends
 from tests.support.worker_world import InProcessWorker
-from tests.support.world import ACCOUNT, ended
 
 DATA = b"0123456789"
 INTENTS = "select backend, attempts, last_error from reaper.put_intents order by backend"
 
 
-def left_by_killed(pair: Pair, moment: str, code: str = "mine", data: bytes = DATA) -> None:
-    """What a writer leaves that is killed at this moment."""
-    assert ended(pair.creator(code, data, moment)) == -signal.SIGKILL
+def left_by_killed(pair: TwoBackends, where: str, code: str = "mine", data: bytes = DATA) -> None:
+    """What a writer leaves that is killed there."""
+    assert ended(pair.killed_writer(where, code, data)) == -signal.SIGKILL
     assert pair.value("select count(*) from reaper.put_intents") > 0
 
 
-def begun(pair: Pair, backend: str, code: str, data: bytes | None = DATA, content: str = "") -> str:
+def begun(pair: TwoBackends, backend: str, code: str, data: bytes | None = DATA, content: str = "") -> str:
     """An intent whose bytes, if any, are there; the key."""
     pair.only(backend)
     key = str(
@@ -32,26 +30,26 @@ def begun(pair: Pair, backend: str, code: str, data: bytes | None = DATA, conten
         )
     )
     if data is not None:
-        s3_backends[ACCOUNT]["aws"].put_object(pair.bucket_of(backend), key, data)
+        pair.backends[backend].store(key, data)
     return key
 
 
-def resolve(pair: Pair, in_process: InProcessWorker) -> Any:
+def resolve(pair: TwoBackends, in_process: InProcessWorker) -> Any:
     """Long after the put began, the pending reaper looks."""
     pair.advance_clock("16 minutes")
     in_process.run_service("pending_reaper")
-    return result(pair, "pending_reaper")[0]
+    return pair.result("pending_reaper")[0]
 
 
-def clean_up(pair: Pair, in_process: InProcessWorker) -> None:
+def clean_up(pair: TwoBackends, in_process: InProcessWorker) -> None:
     """Both deletions of a key whose intent was dropped: a slow upload may land after the first."""
     for _ in range(2):
         pair.advance_clock("16 minutes")
         in_process.run_service("cleanup_queue")
 
 
-def test_a_writer_killed_before_its_commit_has_its_paste_made(pair: Pair) -> None:
-    left_by_killed(pair, "before the commit")
+def test_a_writer_killed_before_its_commit_has_its_paste_made(pair: TwoBackends) -> None:
+    left_by_killed(pair, "before commit_put")
     with pair.in_process_worker() as in_process:
         in_process.run_service("pending_reaper")
         assert pair.value("select count(*) from pastes") == 0, "not before the longest upload is over"
@@ -64,20 +62,20 @@ def test_a_writer_killed_before_its_commit_has_its_paste_made(pair: Pair) -> Non
 
 
 def test_a_writer_killed_before_its_commit_has_its_bytes_removed_where_pastes_are_not_to_be_made(
-    pair: Pair,
+    pair: TwoBackends,
 ) -> None:
     pair.sql("update reaper.settings set pending_action = 'drop'")
-    left_by_killed(pair, "before the commit")
-    assert len(pair.stored("default") | pair.stored("cold")) == 1
+    left_by_killed(pair, "before commit_put")
+    assert len(pair.keys("default") | pair.keys("cold")) == 1
     with pair.in_process_worker() as in_process:
         assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
         clean_up(pair, in_process)
-    assert pair.stored("default") | pair.stored("cold") == set()
+    assert pair.keys("default") | pair.keys("cold") == set()
     pair.judge()
 
 
-def test_a_writer_killed_before_its_upload_leaves_nothing(pair: Pair) -> None:
-    left_by_killed(pair, "before the upload")
+def test_a_writer_killed_before_its_upload_leaves_nothing(pair: TwoBackends) -> None:
+    left_by_killed(pair, "before objects.put")
     with pair.in_process_worker() as in_process:
         assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
         clean_up(pair, in_process)
@@ -85,21 +83,21 @@ def test_a_writer_killed_before_its_upload_leaves_nothing(pair: Pair) -> None:
     pair.judge()
 
 
-def test_bytes_that_land_after_the_verdict_are_removed_too(pair: Pair) -> None:
+def test_bytes_that_land_after_the_verdict_are_removed_too(pair: TwoBackends) -> None:
     key = begun(pair, "cold", "slow", data=None)
     with pair.in_process_worker() as in_process:
         assert resolve(pair, in_process)["dropped"] == 1
         pair.advance_clock("16 minutes")
         in_process.run_service("cleanup_queue")
-        s3_backends[ACCOUNT]["aws"].put_object(pair.bucket_of("cold"), key, DATA)
+        pair.backends["cold"].store(key, DATA)
         pair.advance_clock("16 minutes")
         in_process.run_service("cleanup_queue")
-    assert pair.stored("cold") == set()
+    assert pair.keys("cold") == set()
     pair.judge()
 
 
 @pytest.mark.parametrize("data", [b"012345678", b"012345678X", b""], ids=["cut short", "damaged", "empty"])
-def test_an_object_that_is_not_what_was_announced_is_no_paste(pair: Pair, data: bytes) -> None:
+def test_an_object_that_is_not_what_was_announced_is_no_paste(pair: TwoBackends, data: bytes) -> None:
     begun(pair, "cold", "broken", data)
     with pair.in_process_worker() as in_process:
         assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
@@ -110,7 +108,7 @@ def test_an_object_that_is_not_what_was_announced_is_no_paste(pair: Pair, data: 
 
 @pytest.mark.parametrize(("data", "outcome"), [(b"whatever!!", "committed"), (b"short", "dropped")])
 def test_of_content_whose_hash_is_the_applications_own_the_size_decides(
-    pair: Pair, data: bytes, outcome: str
+    pair: TwoBackends, data: bytes, outcome: str
 ) -> None:
     begun(pair, "cold", "theirs", data, content="a hash of their own")
     with pair.in_process_worker() as in_process:
@@ -119,7 +117,7 @@ def test_of_content_whose_hash_is_the_applications_own_the_size_decides(
     pair.judge()
 
 
-def test_a_hash_in_capital_letters_is_a_hash(pair: Pair) -> None:
+def test_a_hash_in_capital_letters_is_a_hash(pair: TwoBackends) -> None:
     capital = pair.value("select upper(encode(sha256(%s), 'hex'))", DATA)
     begun(pair, "cold", "loud", content=capital)
     with pair.in_process_worker() as in_process:
@@ -127,7 +125,9 @@ def test_a_hash_in_capital_letters_is_a_hash(pair: Pair) -> None:
     pair.judge()
 
 
-def test_a_backend_that_is_away_keeps_its_intents_and_those_of_the_other_are_resolved(pair: Pair) -> None:
+def test_a_backend_that_is_away_keeps_its_intents_and_those_of_the_other_are_resolved(
+    pair: TwoBackends,
+) -> None:
     for number in range(3):
         begun(pair, "default", f"here {number}", content=f"here {number}")
         begun(pair, "cold", f"there {number}", content=f"there {number}")
@@ -148,7 +148,9 @@ def test_a_backend_that_is_away_keeps_its_intents_and_those_of_the_other_are_res
     pair.judge()
 
 
-def test_an_intent_on_a_backend_that_this_worker_does_not_know_waits_for_one_that_does(pair: Pair) -> None:
+def test_an_intent_on_a_backend_that_this_worker_does_not_know_waits_for_one_that_does(
+    pair: TwoBackends,
+) -> None:
     begun(pair, "cold", "elsewhere")
     pair.sql("update reaper.put_intents set backend = 'unknown'")
     pair.sql("update reaper.byte_deltas set backend = 'unknown' where reserved_bytes > 0")
@@ -158,7 +160,7 @@ def test_an_intent_on_a_backend_that_this_worker_does_not_know_waits_for_one_tha
     assert pair.sql(INTENTS) == [("unknown", 1, "backend unknown is not configured here")]
 
 
-def test_a_writer_that_comes_back_before_the_verdict_keeps_its_paste(pair: Pair) -> None:
+def test_a_writer_that_comes_back_before_the_verdict_keeps_its_paste(pair: TwoBackends) -> None:
     begun(pair, "cold", "back")
     intent = pair.value("select intent_id from reaper.put_intents")
 

@@ -9,14 +9,14 @@ import pytest
 
 from reaper.errors import ReaperError
 from reaper.services.base import Context, Tick
-from tests.services.conftest import planned, result, service
-from tests.support.worker_world import InProcessWorker, Works
+from tests.support.sample_services import service
+from tests.support.worker_world import InProcessWorker, WorkerWorld
 
 Populate = Callable[..., None]
 
 
 def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
-    world: Works, populate: Populate, in_process: InProcessWorker
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker
 ) -> None:
     populate(due=50, live=0, contents=50)
     replace(in_process.runner, budget=0).drain_slot(1)
@@ -29,7 +29,7 @@ def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
 
 
 def test_a_paused_drain_claims_nothing_and_does_not_come_back(
-    world: Works, populate: Populate, in_process: InProcessWorker
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker
 ) -> None:
     populate(due=50, live=0, contents=50)
     world.sql("select reaper.pause('drain', '1 hour', 'moving house')")
@@ -41,7 +41,7 @@ def test_a_paused_drain_claims_nothing_and_does_not_come_back(
     world.judge()
 
 
-def test_a_pause_ends_a_drain_before_its_next_batch(world: Works, populate: Populate) -> None:
+def test_a_pause_ends_a_drain_before_its_next_batch(world: WorkerWorld, populate: Populate) -> None:
     populate(due=200, live=0, contents=200)
     with world.app(batch_size=20) as app, app.heartbeat():
         in_process = InProcessWorker(app.runner(1), app.dispatcher())
@@ -53,7 +53,7 @@ def test_a_pause_ends_a_drain_before_its_next_batch(world: Works, populate: Popu
     assert world.sql("select * from reaper.in_flight") == []
 
 
-def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: Works) -> None:
+def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: WorkerWorld) -> None:
     def tick(_: Context) -> Tick:
         raise ReaperError("no bucket today")
 
@@ -66,7 +66,7 @@ def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: Works
 
 
 @pytest.fixture
-def sees_sessions(world: Works) -> Iterator[None]:
+def sees_sessions(world: WorkerWorld) -> Iterator[None]:
     """Whoever owns throttle() may look at other sessions."""
     world.sql("grant pg_read_all_stats to reaper_owner")
     yield
@@ -75,7 +75,7 @@ def sees_sessions(world: Works) -> Iterator[None]:
 
 @pytest.mark.usefixtures("sees_sessions")
 def test_an_old_snapshot_holds_the_drain_back_says_who_holds_it_and_lets_it_go_on(
-    world: Works, populate: Populate, in_process: InProcessWorker
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker
 ) -> None:
     populate(due=50, live=0, contents=50)
     world.sql("update reaper.settings set max_snapshot_age = '1 millisecond'")
@@ -92,7 +92,7 @@ def test_an_old_snapshot_holds_the_drain_back_says_who_holds_it_and_lets_it_go_o
     assert world.value(f"select {reason} is null")
 
 
-def aged_table(world: Works, rows: int) -> None:
+def aged_table(world: WorkerWorld, rows: int) -> None:
     world.sql("create table public.visits (id bigint primary key, at timestamptz not null)")
     world.sql("create index visits_at on public.visits (at)")
     world.sql("grant select, delete, update (at) on public.visits to reaper_owner")
@@ -107,12 +107,12 @@ def aged_table(world: Works, rows: int) -> None:
 
 
 def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(
-    world: Works, in_process: InProcessWorker
+    world: WorkerWorld, in_process: InProcessWorker
 ) -> None:
     aged_table(world, 20)
     world.sql("delete from visits where id > 20 and id % 20 = 0")
     old = world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'")
-    planned(world, in_process)
+    world.planned(in_process)
     world.due("policy:visits")
     in_process.tick()
     assert world.jobs() == ["policy:visits"]
@@ -123,9 +123,11 @@ def test_a_purge_comes_back_exactly_as_long_as_its_batches_are_full(
         came_back.append(bool(world.jobs()))
     assert came_back == [True] * (old // 10) + [False]
     assert world.value("select count(*) from visits where at < reaper.clock() - interval '1 day'") == 0
-    assert result(world, "policy:visits")[:2] == ({"deleted": old % 10}, None)
+    assert world.result("policy:visits")[:2] == ({"deleted": old % 10}, None)
 
 
-def test_a_purge_of_a_policy_that_is_gone_does_nothing(world: Works, in_process: InProcessWorker) -> None:
+def test_a_purge_of_a_policy_that_is_gone_does_nothing(
+    world: WorkerWorld, in_process: InProcessWorker
+) -> None:
     in_process.purge("nobody")
     assert world.jobs() == []

@@ -8,9 +8,10 @@ from psycopg import sql
 
 from reaper.dev.embedded import Postgres
 from reaper.worker import tasks
-from tests.services.test_workers import started
+from tests.support.forked_processes import terminated
 from tests.support.sample_services import MARKS, ONCE
-from tests.support.worker_world import Works, terminate, wait_until
+from tests.support.waiting import wait_until
+from tests.support.worker_world import WorkerWorld
 
 DEFER = "select reaper.enqueue_job('reaper.service', 'service:once', '{\"name\": \"once\"}')"
 DEAD = "insert into procrastinate_workers (last_heartbeat) values (now() - interval '1 hour')"
@@ -21,7 +22,7 @@ ALLOW = "alter database {} with allow_connections {}"
 
 
 @pytest.fixture
-def once(world: Works) -> Works:
+def once(world: WorkerWorld) -> WorkerWorld:
     """A world that knows a service which leaves marks."""
     world.sql(MARKS)
     with world.in_process_worker([ONCE]):
@@ -34,11 +35,11 @@ def admin(server: Postgres) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
         yield connection
 
 
-def marks(world: Works) -> int:
+def marks(world: WorkerWorld) -> int:
     return int(world.value("select count(*) from marks"))
 
 
-def test_the_wedge_is_freed_and_the_job_behind_it_runs(once: Works) -> None:
+def test_the_wedge_is_freed_and_the_job_behind_it_runs(once: WorkerWorld) -> None:
     # A dead worker has a job, and another of its name waits: to queue the first again would violate the name.
     assert once.value(DEFER)
     once.queue_sql(DEAD)
@@ -52,7 +53,7 @@ def test_the_wedge_is_freed_and_the_job_behind_it_runs(once: Works) -> None:
     once.until("not exists (select from reaper.jobs where status = 'doing')")
 
 
-def test_no_task_can_wedge_because_none_retries_or_locks(world: Works) -> None:
+def test_no_task_can_wedge_because_none_retries_or_locks(world: WorkerWorld) -> None:
     with world.in_process_worker() as in_process:
         app = tasks.make_app(tasks.connector(world.dsn), in_process.dispatcher, in_process.runner)
     ours = [task for name, task in app.tasks.items() if name.startswith("reaper.")]
@@ -60,36 +61,36 @@ def test_no_task_can_wedge_because_none_retries_or_locks(world: Works) -> None:
     assert [(task.retry_strategy, task.lock) for task in ours] == [(None, None)] * 4
 
 
-def test_jobs_of_a_killed_worker_run_on_another_after_the_rescue(once: Works) -> None:
+def test_jobs_of_a_killed_worker_run_on_another_after_the_rescue(once: WorkerWorld) -> None:
     assert once.value(DEFER)
     once.queue_sql(DEAD)
     once.queue_sql(TAKEN)
     worker = once.worker()
-    started(once, "job_rescue")
-    once.due("job_rescue")
+    once.started("job_rescue")
+    once.run("job_rescue")
     # This worker does not know the service `once`, but its rescue makes the job free for one that does.
     once.until("exists (select from reaper.job_errors where error like 'its worker died; queued again')")
-    assert terminate(worker) == 0
+    assert terminated(worker) == 0
     assert once.jobs("doing") == []
 
 
-def test_a_worker_whose_connections_are_cut_goes_on_by_itself(once: Works) -> None:
+def test_a_worker_whose_connections_are_cut_goes_on_by_itself(once: WorkerWorld) -> None:
     worker = once.serving([ONCE])
-    started(once, "once")
+    once.started("once")
     once.cut_off("reaper:%")
-    once.due("once")
+    once.run("once")
     once.until("exists (select from marks)")
     assert worker.is_alive()
-    assert terminate(worker) == 0
+    assert terminated(worker) == 0
 
 
 @pytest.mark.timeout(180)
 def test_a_worker_without_database_ends_with_a_code_that_restarts_it_and_nothing_is_lost(
-    once: Works, admin: psycopg.Connection[tuple[object, ...]]
+    once: WorkerWorld, admin: psycopg.Connection[tuple[object, ...]]
 ) -> None:
     name = sql.Identifier(psycopg.conninfo.conninfo_to_dict(once.dsn)["dbname"])
     worker = once.serving([ONCE])
-    started(once, "once")
+    once.started("once")
     once.due("once")
     admin.execute(sql.SQL(ALLOW).format(name, sql.SQL("false")))
     admin.execute(
@@ -106,7 +107,7 @@ def test_a_worker_without_database_ends_with_a_code_that_restarts_it_and_nothing
     assert marks(once) == 1
 
 
-def test_a_worker_that_finds_no_database_at_its_start_says_so(world: Works) -> None:
+def test_a_worker_that_finds_no_database_at_its_start_says_so(world: WorkerWorld) -> None:
     world.dsn = "postgresql://nobody@127.0.0.1:1/nothing"
     worker = world.worker()
     worker.join(60)

@@ -10,13 +10,17 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from reaper.worker.options import WorkerOptions
-from tests.services.drain.test_outages import free_port
+from tests.support.forked_processes import terminated
+from tests.support.ports import free_port
 from tests.support.sample_services import ALONE, CHAIN, INSIDE, LINKS, MARKS, ONCE
-from tests.support.worker_world import Works, terminate, wait_until
+from tests.support.waiting import wait_until
+from tests.support.worker_world import WorkerWorld
 
 Populate = Callable[..., None]
-PLANNED = "exists (select from reaper.services where name = %s and next_run_at is not null)"
 SILENT = "update procrastinate_workers set last_heartbeat = now() - interval '3 minutes' where id = %s"
+NO_HEARTBEAT = """
+update reaper.workers set beat_at = beat_at - interval '1 hour' where split_part(worker, ':', 2) = %s
+"""
 TAKERS = "select id from procrastinate.procrastinate_workers"
 
 
@@ -26,39 +30,33 @@ WHO_DRAINS = "select worker from reaper.batches union select worker from reaper.
 SHARED = f"(select count(*) from ({WHO_DRAINS}) as w) >= 2"
 
 
-def started(world: Works, name: str, number: int = 1) -> None:
-    """Wait until so many workers take jobs, and the service is planned."""
-    world.until("(select count(*) from procrastinate.procrastinate_workers) >= %s", number)
-    world.until(PLANNED, name)
-
-
 def test_a_worker_registers_the_services_runs_what_is_due_and_ends_when_asked(
-    world: Works, populate: Populate
+    world: WorkerWorld, populate: Populate
 ) -> None:
     populate(due=300, live=10, contents=100)
     worker = world.worker()
-    started(world, "drain")
-    world.due("drain")
+    world.started("drain")
+    world.run("drain")
     world.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
     world.until("exists (select from reaper.schedule where name = 'drain' and last_finished_at is not null)")
-    assert terminate(worker) == 0
+    assert terminated(worker) == 0
     world.judge()
     assert world.jobs("doing") == []
     assert world.value("select count(*) from reaper.workers") == 0
 
 
-def test_with_three_workers_what_is_due_runs_once(world: Works) -> None:
+def test_with_three_workers_what_is_due_runs_once(world: WorkerWorld) -> None:
     world.sql(MARKS)
     for _ in range(3):
         world.serving([ONCE])
-    started(world, "once", 3)
+    world.started("once", 3)
     for expected in (1, 2):
         world.due("once")
         world.until("(select runs from reaper.services where name = 'once') = %s", expected)
     assert world.value("select count(*) from marks") == 2
 
 
-def hired(world: Works, slots: int) -> tuple[ForkServerProcess, int]:
+def hired(world: WorkerWorld, slots: int) -> tuple[ForkServerProcess, int]:
     """A worker that drains small batches slowly, and the number under which it takes jobs."""
     before = {row[0] for row in world.sql(TAKERS)}
     process = world.worker("--batch-size", "25", "--rows-per-second", "500", "--slots", str(slots))
@@ -67,17 +65,23 @@ def hired(world: Works, slots: int) -> tuple[ForkServerProcess, int]:
     return process, number
 
 
+def watchdog_left_nothing(world: WorkerWorld) -> bool:
+    """Let it look once more; whether nothing was in flight before."""
+    world.run("watchdog")
+    return world.sql("table reaper.in_flight") == []
+
+
 @pytest.mark.timeout(240)
 def test_workers_share_a_drain_and_go_on_when_each_of_three_is_killed_in_turn(
-    world: Works, populate: Populate, sized: Callable[[int, int], int]
+    world: WorkerWorld, populate: Populate, sized: Callable[[int, int], int]
 ) -> None:
     populate(due=sized(100_000, 6_000), live=100, contents=3_000)
     world.sql("update reaper.settings set drain_slots = 3, worker_silence = '5 seconds'")
     workers = [hired(world, 1) for _ in range(3)]
-    started(world, "drain", 3)
+    world.started("drain", 3)
     # What a dead worker held comes back when the others may have gone home: somebody has to look again.
     world.sql("select reaper.reschedule('drain', 'continuous', 'for a test')")
-    world.due("drain")
+    world.run("drain")
     world.until(SHARED)
     for victim, number in workers:
         left = world.value("select reaper.count_due()")
@@ -86,21 +90,27 @@ def test_workers_share_a_drain_and_go_on_when_each_of_three_is_killed_in_turn(
         world.until("reaper.count_due() < %s or %s = 0", left, left)
         # What a silence of two minutes would bring about.
         world.queue_sql(SILENT, number)
+        world.sql(NO_HEARTBEAT, str(victim.pid))
         world.sql("select * from reaper.rescue_jobs()")
-    world.until("reaper.count_due() = 0 and not exists (select from reaper.in_flight)")
+        world.run("watchdog")
+    world.until("reaper.count_due() = 0")
+    # What the dead held is adopted when the watchdog looks after their last heartbeat is too old.
+    wait_until(
+        lambda: world.run("watchdog") or not world.sql("table reaper.in_flight"), "all ends", pause=0.1
+    )
     world.judge()
-    assert all(terminate(process) == 0 for process in world.processes if process.is_alive())
+    assert all(terminated(process) == 0 for process in world.processes if process.is_alive())
     world.queue_sql("update procrastinate_workers set last_heartbeat = now() - interval '3 minutes'")
     world.sql("select * from reaper.rescue_jobs()")
     assert world.jobs("doing") == []
 
 
 @pytest.mark.timeout(240)
-def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: Works) -> None:
+def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: WorkerWorld) -> None:
     world.sql(MARKS)
     world.serving([CHAIN], WorkerOptions(jobs=10))
-    started(world, "chain")
-    world.due("chain")
+    world.started("chain")
+    world.run("chain")
     try:
         world.until("(select count(*) from marks) = %s", LINKS)
     finally:
@@ -112,13 +122,13 @@ def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: Works) -
 
 
 def test_tick_requeue_and_run_now_at_once_never_overlap_nor_pile_up(
-    world: Works, sized: Callable[[int, int], int]
+    world: WorkerWorld, sized: Callable[[int, int], int]
 ) -> None:
     world.sql(MARKS)
     world.sql(INSIDE)
     for _ in range(3):
         world.serving([ALONE], WorkerOptions(jobs=5))
-    started(world, "alone", 3)
+    world.started("alone", 3)
     over = threading.Event()
     piled_up: list[int] = []
 
@@ -142,22 +152,22 @@ def test_tick_requeue_and_run_now_at_once_never_overlap_nor_pile_up(
 
 
 def test_a_job_for_a_service_that_nobody_knows_fails_with_its_reason_and_the_worker_goes_on(
-    world: Works,
+    world: WorkerWorld,
 ) -> None:
     world.sql(MARKS)
     worker = world.serving([ONCE])
-    started(world, "once")
+    world.started("once")
     world.sql("select reaper.enqueue_job('reaper.service', 'service:nope', '{\"name\": \"nope\"}')")
     world.until("exists (select from reaper.jobs where lock = 'service:nope' and status = 'failed')")
     assert "unknown service 'nope'" in world.value(
         "select last_error from reaper.jobs where lock = 'service:nope'"
     )
-    world.due("once")
+    world.run("once")
     world.until("exists (select from marks)")
-    assert terminate(worker) == 0
+    assert terminated(worker) == 0
 
 
-def test_a_worker_says_that_it_lives_and_is_ready_and_what_it_did(world: Works) -> None:
+def test_a_worker_says_that_it_lives_and_is_ready_and_what_it_did(world: WorkerWorld) -> None:
     port = free_port()
 
     def get(path: str) -> tuple[int, str]:
@@ -177,19 +187,19 @@ def test_a_worker_says_that_it_lives_and_is_ready_and_what_it_did(world: Works) 
     wait_until(
         lambda: 'reaper_job_seconds_count{task="reaper.tick"}' in get("/metrics")[1], "a tick was measured"
     )
-    assert terminate(worker) == 0
+    assert terminated(worker) == 0
 
 
 def test_a_worker_in_the_middle_of_a_drain_ends_within_its_grace_and_another_goes_on(
-    world: Works, populate: Populate
+    world: WorkerWorld, populate: Populate
 ) -> None:
     populate(due=5_000, live=0, contents=1_000)
     world.sql("update reaper.settings set drain_slots = 1")
     first = world.worker("--batch-size", "50")
-    started(world, "drain")
-    world.due("drain")
+    world.started("drain")
+    world.run("drain")
     world.until("reaper.count_due() < 4900")
-    assert terminate(first) == 0
+    assert terminated(first) == 0
     assert world.value("select reaper.count_due()") > 0
     assert "drain:0" in world.jobs()
     world.worker()
@@ -197,17 +207,18 @@ def test_a_worker_in_the_middle_of_a_drain_ends_within_its_grace_and_another_goe
     world.judge()
 
 
-def test_the_role_of_a_worker_is_all_that_a_worker_needs(world: Works, populate: Populate) -> None:
+def test_the_role_of_a_worker_is_all_that_a_worker_needs(world: WorkerWorld, populate: Populate) -> None:
     populate(due=200, live=10, contents=100)
     world.sql("create role just_a_worker login in role reaper_worker")
     owners_dsn, world.dsn = world.dsn, make_conninfo(world.dsn, user="just_a_worker")
     worker = world.worker()
     world.dsn = owners_dsn
     try:
-        started(world, "drain")
+        world.started("drain")
         world.sql("update reaper.services set enabled = true, next_run_at = reaper.clock()")
+        world.tick()
         world.until("(select bool_and(runs > 0) from reaper.services)")
-        assert terminate(worker) == 0
+        assert terminated(worker) == 0
         assert world.sql("select name, last_error from reaper.schedule where last_error is not null") == []
         assert world.jobs("failed") == []
         world.judge()

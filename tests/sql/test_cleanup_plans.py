@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.owed_deletions import failures, lease, open_circuit, queue, settle
 from tests.support.paste_fixtures import Connection, value
-from tests.support.query_plans import flat, pages, scans, watched
+from tests.support.query_plans import flat, pages, read_whole, reads, watched
 
 FEW, MANY = 1_000, 100_000
 QUEUES = {"cleanup_queue", "cleanup_dlq"}
@@ -83,7 +83,5 @@ def test_no_plan_reads_a_whole_queue(checked_db, me, analyzed):
         "delete from reaper.retired_keys",
     ):
         assert step in queries
-    read = {(how, table): plan["Query Text"] for plan in plans for how, table in scans(plan["Plan"])}
-    assert ("Index Scan", "cleanup_queue") in read
-    scanned = {("Seq Scan", name) for name in QUEUES} & set(read)
-    assert {each: read[each] for each in scanned} == {}
+    assert ("Index Scan", "cleanup_queue") in reads(plans)
+    assert read_whole(plans, QUEUES) == {}

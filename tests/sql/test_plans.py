@@ -8,7 +8,7 @@ import pytest
 from psycopg import sql
 
 from tests.support.paste_fixtures import Connection, Worker, codes, record
-from tests.support.query_plans import flat, pages, scans, watched
+from tests.support.query_plans import flat, pages, read_whole, reads, watched
 
 SMALL = 10_000
 START = ("-infinity", "")
@@ -250,11 +250,9 @@ def test_no_plan_inside_a_hot_function_scans_what_may_be_large(table_of, size, a
         ),
     ):
         assert step in queries
-    read = {(how, table): plan["Query Text"] for plan in plans for how, table in scans(plan["Plan"])}
-    assert ("Index Scan", "pastes") in read
+    assert ("Index Scan", "pastes") in reads(plans)
     large = ("pastes", "content", "object_locations", "cleanup_queue", "cleanup_dlq", "retired_keys")
-    scanned = {("Seq Scan", table) for table in large} & set(read)
-    assert {each: read[each] for each in scanned} == {}
+    assert read_whole(plans, large) == {}
 
 
 def test_a_claim_writes_no_index_entry_where_the_page_has_room(db, paste, me):

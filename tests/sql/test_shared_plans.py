@@ -4,10 +4,10 @@ from uuid import UUID
 
 import pytest
 
-from tests.sql.call_graph import CallGraph
 from tests.support.owed_deletions import lease, settle
 from tests.support.paste_fixtures import Connection, Worker, owe
 from tests.support.query_plans import scans, watched
+from tests.support.sql_call_graph import CallGraph
 
 ROUNDS = 3
 # Each plan that is made is kept, and where nothing forbids it, it reads the whole table.

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from tests.support.store_world import Shop
+from tests.support.world import World
 
 APPLICATION = """
 import logging
@@ -20,12 +20,12 @@ with reaper.open_store() as store:
 """
 
 
-def run(shop: Shop, program: str) -> subprocess.CompletedProcess[str]:
+def run(world: World, program: str) -> subprocess.CompletedProcess[str]:
     clean = {n: v for n, v in os.environ.items() if not n.startswith(("REAPER_", "AWS_"))}
     away = {"REAPER_REDIS_URL": "redis://127.0.0.1:1"}
     return subprocess.run(
         [sys.executable, "-c", program],
-        env={**clean, **shop.variables, **away},
+        env={**clean, **world.variables, **away},
         capture_output=True,
         text=True,
         timeout=60,
@@ -33,8 +33,8 @@ def run(shop: Shop, program: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_store_without_its_redis_prints_nothing_and_logs_under_its_name(shop: Shop) -> None:
-    done = run(shop, APPLICATION)
+def test_a_store_without_its_redis_prints_nothing_and_logs_under_its_name(world: World) -> None:
+    done = run(world, APPLICATION)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     [line] = [line for line in done.stderr.splitlines() if line.startswith("reaper|")]
     assert line.startswith("reaper|WARNING|redis unreachable, work continues without it: worker=")
@@ -42,7 +42,7 @@ def test_a_store_without_its_redis_prints_nothing_and_logs_under_its_name(shop: 
     assert "error=127.0.0.1:1: no connection" in line
 
 
-def test_an_application_that_configures_no_logging_finds_nothing_on_its_output(shop: Shop) -> None:
+def test_an_application_that_configures_no_logging_finds_nothing_on_its_output(world: World) -> None:
     quiet = APPLICATION.replace('logging.basicConfig(format="%(name)s|%(levelname)s|%(message)s")', "")
-    done = run(shop, quiet)
+    done = run(world, quiet)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -1,161 +1,172 @@
 """PostgreSQL's answers are lost and content comes and goes in the middle of a put: nothing is lost."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from reaper.errors import IntentGone, Unreachable
-from reaper.queries import Queries
 from reaper.store.store import Store
-from tests.support.store_world import DAY, Shop, Watched
-from tests.support.tcp_wire import Wire, unix
+from tests.support.replaced_parts import instead_of
+from tests.support.tcp_proxy import Fault, Proxy, before_postgres
+from tests.support.watched_store import WatchedStore
+from tests.support.world import DAY, World
+
+Queries = dict[str, Callable[..., Any]]
 
 
 @pytest.fixture
-def wire(shop: Shop) -> Iterator[Wire]:
+def way(world: World) -> Iterator[tuple[Proxy, str]]:
     """Between the store and PostgreSQL; the test's own questions go past it."""
-    parts = conninfo_to_dict(shop.dsn)
-    with Wire(unix(f"{parts['host']}/.s.PGSQL.{parts.get('port', 5432)}")) as wire:
-        yield wire
+    with before_postgres(world.dsn) as way:
+        yield way
 
 
 @pytest.fixture
-def opened(shop: Shop, wire: Wire) -> Iterator[tuple[Store, dict[str, Watched]]]:
-    through = make_conninfo(
-        shop.dsn, host="127.0.0.1", port=wire.port, sslmode="disable", gssencmode="disable"
-    )
-    with shop.opened(database_url=through) as opened:
+def proxy(way: tuple[Proxy, str]) -> Proxy:
+    return way[0]
+
+
+@pytest.fixture
+def queries() -> Queries:
+    """What is done instead of a query, which is the first of its arguments."""
+    return {}
+
+
+@pytest.fixture
+def opened(
+    world: World, way: tuple[Proxy, str], queries: Queries
+) -> Iterator[tuple[Store, dict[str, WatchedStore]]]:
+    with world.opened(database_url=way[1], around=instead_of(queries)) as opened:
         yield opened
 
 
-def pastes(shop: Shop) -> list[str]:
-    return [row[0] for row in shop.sql("select short_code from pastes order by 1")]
+def pastes(world: World) -> list[str]:
+    return [row[0] for row in world.sql("select short_code from pastes order by 1")]
 
 
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("code", [None, "mine"])
 def test_a_commit_whose_answer_is_lost_is_found_to_have_succeeded(
-    shop: Shop, wire: Wire, store: Store, code: str | None, times: int
+    world: World, proxy: Proxy, store: Store, code: str | None, times: int
 ) -> None:
-    wire.lose_answer("commit_put", times)
+    proxy.add(Fault("lost answer", word="commit_put", times=times))
     stored = store.put(b"x", DAY, code)
-    assert wire.lost == times
-    assert pastes(shop) == [stored.short_code]
+    assert proxy.met == times
+    assert pastes(world) == [stored.short_code]
     assert store.get(stored.short_code) is not None
-    assert shop.sql("select * from reaper.put_intents") == []
-    shop.judge()
+    assert world.sql("select * from reaper.put_intents") == []
+    world.judge()
 
 
-def test_a_commit_that_never_arrived_is_made_again(shop: Shop, wire: Wire, store: Store) -> None:
-    wire.lose_question("commit_put", 2)
+def test_a_commit_that_never_arrived_is_made_again(world: World, proxy: Proxy, store: Store) -> None:
+    proxy.add(Fault("lost question", word="commit_put", times=2))
     stored = store.put(b"x", DAY)
-    assert pastes(shop) == [stored.short_code]
-    shop.judge()
+    assert pastes(world) == [stored.short_code]
+    world.judge()
 
 
 def test_a_commit_that_is_answered_by_nobody_is_looked_for_and_found(
-    shop: Shop, wire: Wire, store: Store
+    world: World, proxy: Proxy, store: Store
 ) -> None:
-    wire.lose_answer("commit_put", 1)
-    wire.lose_question("select * from reaper.commit_put", 2)
+    proxy.add(Fault("lost answer", word="commit_put"))
+    proxy.add(Fault("lost question", word="select * from reaper.commit_put", times=2))
     stored = store.put(b"x", DAY)
-    assert pastes(shop) == [stored.short_code]
-    shop.judge()
+    assert pastes(world) == [stored.short_code]
+    world.judge()
 
 
 def test_who_cannot_find_out_whether_its_commit_came_through_is_not_told_that_another_has_its_code(
-    shop: Shop, wire: Wire, store: Store
+    world: World, proxy: Proxy, store: Store
 ) -> None:
-    wire.lose_answer("commit_put", 1)
-    wire.lose_question("get_paste", 3)
+    proxy.add(Fault("lost answer", word="commit_put"))
+    proxy.add(Fault("lost question", word="get_paste", times=3))
     with pytest.raises(Unreachable):
         store.put(b"x", DAY, "mine")
-    assert pastes(shop) == ["mine"]
+    assert pastes(world) == ["mine"]
 
 
-def test_a_commit_that_was_lost_for_good_leaves_nothing(shop: Shop, wire: Wire, store: Store) -> None:
-    wire.lose_question("commit_put", 3)
+def test_a_commit_that_was_lost_for_good_leaves_nothing(world: World, proxy: Proxy, store: Store) -> None:
+    proxy.add(Fault("lost question", word="commit_put", times=3))
     with pytest.raises(Unreachable):
         store.put(b"x", DAY)
-    assert pastes(shop) == []
-    assert shop.sql("select * from reaper.put_intents") == []
-    shop.settle()
-    assert shop.keys() == set()
+    assert pastes(world) == []
+    assert world.sql("select * from reaper.put_intents") == []
+    world.settle()
+    assert world.keys() == set()
 
 
 def test_an_intent_whose_answer_is_lost_is_begun_again_and_the_first_is_resolved_later(
-    shop: Shop, wire: Wire, store: Store
+    world: World, proxy: Proxy, store: Store
 ) -> None:
-    wire.lose_answer("begin_put")
+    proxy.add(Fault("lost answer", word="begin_put"))
     stored = store.put(b"x", DAY)
-    assert pastes(shop) == [stored.short_code]
-    assert shop.value("select count(*) from reaper.put_intents") == 1
+    assert pastes(world) == [stored.short_code]
+    assert world.value("select count(*) from reaper.put_intents") == 1
 
 
-def test_reads_deletes_and_extensions_survive_a_lost_answer(shop: Shop, wire: Wire, store: Store) -> None:
+def test_reads_deletes_and_extensions_survive_a_lost_answer(world: World, proxy: Proxy, store: Store) -> None:
     code = store.put(b"x", DAY).short_code
-    wire.lose_answer("get_paste", 2)
+    proxy.add(Fault("lost answer", word="get_paste", times=2))
     assert store.get(code) is not None
-    wire.lose_answer("extend_paste", 2)
+    proxy.add(Fault("lost answer", word="extend_paste", times=2))
     assert store.extend(code, 2 * DAY)
-    wire.lose_answer("delete_paste", 2)
+    proxy.add(Fault("lost answer", word="delete_paste", times=2))
     store.delete(code)
-    assert wire.lost == 6
+    assert proxy.met == 6
     assert store.get(code) is None
-    shop.drain()
-    shop.judge()
+    world.drain()
+    world.judge()
 
 
 def test_connections_that_broke_while_nobody_used_them_are_not_noticed(
-    shop: Shop, wire: Wire, store: Store
+    world: World, proxy: Proxy, store: Store
 ) -> None:
     code = store.put(b"x", DAY).short_code
     for _ in range(3):
-        wire.break_all()
-        shop.cache().flushall()
+        proxy.break_all()
+        world.cache().flushall()
         assert store.get(code) is not None
 
 
-def test_connections_that_the_server_ended_are_replaced(shop: Shop, store: Store) -> None:
+def test_connections_that_the_server_ended_are_replaced(world: World, store: Store) -> None:
     code = store.put(b"x", DAY).short_code
-    shop.sql(
+    world.sql(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'reaper:store:0'"
     )
-    shop.cache().flushall()
+    world.cache().flushall()
     assert store.get(code) is not None
 
 
 def test_a_database_that_is_away_is_said_to_be_away_and_used_again_when_it_is_back(
-    shop: Shop, wire: Wire, store: Store
+    world: World, proxy: Proxy, store: Store
 ) -> None:
     cached, other = store.put(b"x", DAY).short_code, store.put(b"y", DAY).short_code
     assert store.get(cached)
-    wire.cut = True
-    wire.break_all()
+    proxy.cut()
     with pytest.raises(Unreachable):
         store.get(other)
     assert store.get(cached) is not None, "it needs no database"
-    wire.cut = False
+    proxy.mend()
     assert store.get(other) is not None
-    shop.judge()
+    world.judge()
 
 
 def test_content_that_goes_between_begin_and_commit_is_uploaded_after_all(
-    shop: Shop, store: Store, backend: Watched, monkeypatch: pytest.MonkeyPatch
+    world: World, store: Store, backend: WatchedStore, queries: Queries
 ) -> None:
     store.put(b"same", DAY)
-    begun = after_begin(monkeypatch, lambda: gone(shop))
+    begun = after_begin(queries, lambda: gone(world))
     stored = store.put(b"same", DAY)
     assert begun == [False]
     assert len(backend.puts) == 2
-    assert len(shop.keys()) == 1
+    assert len(world.keys()) == 1
     assert store.get(stored.short_code) is not None
-    shop.settle()
+    world.settle()
 
 
 def test_content_that_comes_between_begin_and_commit_makes_our_bytes_spare(
-    shop: Shop, store: Store, backend: Watched
+    world: World, store: Store, backend: WatchedStore
 ) -> None:
     def somebody_else(_: str) -> None:
         backend.before_put = lambda _: None
@@ -164,113 +175,108 @@ def test_content_that_comes_between_begin_and_commit_makes_our_bytes_spare(
     backend.before_put = somebody_else
     stored = store.put(b"same", 9 * DAY)
     assert len(backend.puts) == 2
-    assert shop.value("select ref_count from content") == 2
-    shop.settle()
-    assert len(shop.keys()) == 1
+    assert world.value("select ref_count from content") == 2
+    world.settle()
+    assert len(world.keys()) == 1
     assert store.get(stored.short_code) is not None
 
 
-def test_an_intent_that_is_taken_away_is_begun_again(shop: Shop, store: Store, backend: Watched) -> None:
+def test_an_intent_that_is_taken_away_is_begun_again(
+    world: World, store: Store, backend: WatchedStore
+) -> None:
     def dropped(_: str) -> None:
         backend.before_put = lambda _: None
-        shop.sql("select reaper.abort_put(intent_id) from reaper.put_intents")
+        world.sql("select reaper.abort_put(intent_id) from reaper.put_intents")
 
     backend.before_put = dropped
     stored = store.put(b"x", DAY)
     assert len(backend.puts) == 2
-    assert pastes(shop) == [stored.short_code]
-    shop.settle()
-    assert shop.keys() == {backend.puts[1]}
+    assert pastes(world) == [stored.short_code]
+    world.settle()
+    assert world.keys() == {backend.puts[1]}
 
 
 def test_an_upload_that_comes_long_after_its_intent_was_ended_leaves_no_bytes(
-    shop: Shop, store: Store, backend: Watched
+    world: World, store: Store, backend: WatchedStore
 ) -> None:
     def slept(_: str) -> None:
         backend.before_put = lambda _: None
-        shop.sql("select reaper.abort_put(intent_id, false) from reaper.put_intents")
+        world.sql("select reaper.abort_put(intent_id, false) from reaper.put_intents")
 
     backend.before_put = slept
     stored = store.put(b"x", DAY)
-    assert len(shop.keys()) == 2
-    shop.settle()
-    assert shop.keys() == {backend.puts[1]}
-    assert pastes(shop) == [stored.short_code]
+    assert len(world.keys()) == 2
+    world.settle()
+    assert world.keys() == {backend.puts[1]}
+    assert pastes(world) == [stored.short_code]
 
 
 def test_an_intent_that_is_taken_away_again_and_again_is_given_up(
-    shop: Shop, store: Store, backend: Watched
+    world: World, store: Store, backend: WatchedStore
 ) -> None:
-    backend.before_put = lambda _: (
-        shop.sql("select reaper.abort_put(intent_id) from reaper.put_intents") and None
-    )
+    abort = "select reaper.abort_put(intent_id) from reaper.put_intents"
+    backend.before_put = lambda _: world.sql(abort)
     with pytest.raises(IntentGone):
         store.put(b"x", DAY)
-    assert pastes(shop) == []
-    shop.settle()
-    assert shop.keys() == set()
+    assert pastes(world) == []
+    world.settle()
+    assert world.keys() == set()
 
 
 def test_what_somebody_committed_on_the_writers_behalf_is_the_writers(
-    shop: Shop, store: Store, backend: Watched, monkeypatch: pytest.MonkeyPatch
+    world: World, store: Store, backend: WatchedStore
 ) -> None:
-    real = type(backend.store).put
-
-    def put_and_resolved(self: object, key: str, body: object, size: int) -> None:
-        real(self, key, body, size)  # type: ignore[arg-type]
-        shop.sql("select c.* from reaper.put_intents i, reaper.commit_put(i.intent_id, true) as c")
-
-    monkeypatch.setattr(type(backend.store), "put", put_and_resolved)
+    commit = "select c.* from reaper.put_intents i, reaper.commit_put(i.intent_id, true) as c"
+    backend.after_put = lambda _: world.sql(commit)
     stored = store.put(b"x", DAY)
-    assert pastes(shop) == [stored.short_code]
-    shop.judge()
+    assert pastes(world) == [stored.short_code]
+    world.judge()
 
 
 def test_a_full_store_whose_content_goes_begins_again(
-    shop: Shop, store: Store, backend: Watched, monkeypatch: pytest.MonkeyPatch
+    world: World, store: Store, backend: WatchedStore, queries: Queries
 ) -> None:
     store.put(b"same", DAY)
-    shop.sql("select reaper.set_quota('default', 4, 'for a test')")
+    world.sql("select reaper.set_quota('default', 4, 'for a test')")
 
     def gone_and_room_again() -> None:
-        gone(shop)
-        shop.sql("select reaper.set_quota('default', 100, 'for a test')")
+        gone(world)
+        world.sql("select reaper.set_quota('default', 100, 'for a test')")
 
-    after_begin(monkeypatch, gone_and_room_again)
+    after_begin(queries, gone_and_room_again)
     stored = store.put(b"same", DAY)
     assert store.get(stored.short_code) is not None
     assert len(backend.puts) == 2
-    shop.settle()
+    world.settle()
 
 
-def test_a_put_that_is_interrupted_leaves_nothing(shop: Shop, store: Store, backend: Watched) -> None:
+def test_a_put_that_is_interrupted_leaves_nothing(world: World, store: Store, backend: WatchedStore) -> None:
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt
 
     backend.before_put = interrupted
     with pytest.raises(KeyboardInterrupt):
         store.put(b"x", DAY)
-    assert shop.sql("select * from reaper.put_intents") == []
-    shop.settle()
+    assert world.sql("select * from reaper.put_intents") == []
+    world.settle()
 
 
-def gone(shop: Shop) -> None:
+def gone(world: World) -> None:
     """All pastes so far expire and their content is collected."""
-    shop.sql("update pastes set expires_at = reaper.clock()")
-    shop.drain()
+    world.sql("update pastes set expires_at = reaper.clock()")
+    world.drain()
 
 
-def after_begin(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> list[bool]:
+def after_begin(queries: Queries, act: Callable[[], None]) -> list[bool]:
     """Act once, right after the next intent; what it said about uploads is noted."""
     begun: list[bool] = []
-    real = Queries.begin_put
 
-    def begin(self: Queries, *arguments: object) -> object:
-        intent = real(self, *arguments)  # type: ignore[arg-type]
+    def begin(call: Callable[..., Any], *arguments: object) -> Any:
+        intent = call(*arguments)
         if not begun:
             begun.append(intent.upload_required)
             act()
         return intent
 
-    monkeypatch.setattr(Queries, "begin_put", begin)
+    queries["begin_put"] = begin
     return begun

@@ -14,34 +14,33 @@ from psycopg.conninfo import make_conninfo
 from reaper.app import open_store
 from reaper.errors import ConfigError, SchemaTooOld, Unreachable
 from reaper.store.store import Store
-from tests.support.store_world import DAY, Shop
-from tests.support.world import CACHE_KEY
+from tests.support.world import CACHE_KEY, DAY, World
 
 
 @pytest.fixture
-def settings(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    for name, value in shop.variables.items():
+def settings(world: World, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    for name, value in world.variables.items():
         if name.startswith("AWS_"):
             monkeypatch.setenv(name, value)
     return {
-        "database_url": shop.dsn,
-        "redis_url": shop.redis_url,
-        "s3_bucket": shop.bucket,
-        "s3_endpoint_url": shop.endpoint_url,
+        "database_url": world.dsn,
+        "redis_url": world.redis_url,
+        "s3_bucket": world.variables["REAPER_S3_BUCKET"],
+        "s3_endpoint_url": world.s3.endpoint_url,
         "cache_key": CACHE_KEY,
     }
 
 
 @pytest.fixture
-def application(shop: Shop) -> Iterator[str]:
+def application(world: World) -> Iterator[str]:
     """A login with the rights of an application and no others."""
-    shop.sql("create role an_application login in role reaper_app")
-    yield make_conninfo(shop.dsn, user="an_application")
-    shop.sql("drop role an_application")
+    world.sql("create role an_application login in role reaper_app")
+    yield make_conninfo(world.dsn, user="an_application")
+    world.sql("drop role an_application")
 
 
 def test_an_application_needs_no_rights_but_its_own(
-    shop: Shop, settings: dict[str, Any], application: str
+    world: World, settings: dict[str, Any], application: str
 ) -> None:
     with open_store(**{**settings, "database_url": application}) as store:
         code = store.put(b"x", DAY, "code").short_code
@@ -49,25 +48,25 @@ def test_an_application_needs_no_rights_but_its_own(
         assert store.extend(code, 2 * DAY)
         assert store.delete(code)
         assert store.get(code) is None
-    shop.drain()
-    shop.judge()
+    world.drain()
+    world.judge()
 
 
-def test_settings_come_from_the_environment(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in shop.variables.items():
+def test_settings_come_from_the_environment(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in world.variables.items():
         monkeypatch.setenv(name, value)
     with open_store(cache_max_bytes="1 kB") as store:
         assert store.largest_cached == 1000
         assert store.get(store.put(b"x", DAY).short_code) is not None
 
 
-def test_the_example_of_the_page_on_writing_works(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in shop.variables.items():
+def test_the_example_of_the_page_on_writing_works(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in world.variables.items():
         monkeypatch.setenv(name, value)
     page = Path("docs/writing.md").read_text()
     [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(example, "docs/writing.md", "exec"), {})
-    assert shop.value("select count(*) from pastes where expires_at > reaper.clock()") == 1
+    assert world.value("select count(*) from pastes where expires_at > reaper.clock()") == 1
 
 
 def test_everything_that_is_missing_or_wrong_is_said_at_once() -> None:
@@ -113,14 +112,14 @@ def test_a_cache_key_under_which_nothing_can_be_cached_is_refused_at_the_start(
         pass
 
 
-def test_a_database_with_another_isolation_level_is_no_matter(shop: Shop, settings: dict[str, Any]) -> None:
-    name = shop.value("select current_database()")
-    shop.sql(f'alter database "{name}" set default_transaction_isolation = serializable')
+def test_a_database_with_another_isolation_level_is_no_matter(world: World, settings: dict[str, Any]) -> None:
+    name = world.value("select current_database()")
+    world.sql(f'alter database "{name}" set default_transaction_isolation = serializable')
     with open_store(**settings) as store:
         assert store.get(store.put(b"x", DAY).short_code) is not None
 
 
-def test_many_threads_share_few_connections(shop: Shop, settings: dict[str, Any]) -> None:
+def test_many_threads_share_few_connections(world: World, settings: dict[str, Any]) -> None:
     contents = [b"%d" % n * n for n in range(10)]
     together = threading.Barrier(16)
 
@@ -142,5 +141,5 @@ def test_many_threads_share_few_connections(shop: Shop, settings: dict[str, Any]
 
     with open_store(store_connections=3, **settings) as store, ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda seed: visit(store, seed), range(16)))
-    shop.drain()
-    shop.settle()
+    world.drain()
+    world.settle()

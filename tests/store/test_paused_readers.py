@@ -6,26 +6,25 @@ from reaper.cache.redis.cache import RedisConnection
 from reaper.cache.redis.paste_cache import RedisPasteCache
 from reaper.telemetry.events import Telemetry
 from tests.support.ordeals import Ordeal
-from tests.support.paused_readers import Crowd
-from tests.support.store_world import Shop
-from tests.support.world import CACHE_KEY
+from tests.support.paused_readers import PausedReaders
+from tests.support.world import CACHE_KEY, World
 
 READS = 4000
 
 
 @pytest.mark.ordeal("paused readers", aim="100,000 cached reads, none served a second after its end", share=2)
 def test_paused_readers_are_served_nothing_a_second_after_it_expired_or_was_deleted(
-    shop: Shop, ordeal: Ordeal
+    world: World, ordeal: Ordeal
 ) -> None:
-    crowd = Crowd(shop.app, ordeal.seed)
-    crowd.run(10**9 if ordeal.long else READS, until=lambda _: ordeal.long and not ordeal.left)
-    print(crowd.figures)
-    for what, times in crowd.seen.items():
+    readers = PausedReaders(world, ordeal.seed)
+    readers.run(10**9 if ordeal.long else READS, until=lambda _: ordeal.long and not ordeal.left)
+    print(readers.figures)
+    for what, times in readers.seen.items():
         ordeal.survived(what, times)
-    assert crowd.violations == []
-    assert crowd.seen["hits"] > 0
-    assert crowd.seen["fills refused"] > 0, "nobody was ever late, so nothing was tested"
-    assert shop.sql("select * from reaper.check_invariants()") == []
+    assert readers.violations == []
+    assert readers.seen["hits"] > 0
+    assert readers.seen["fills refused"] > 0, "nobody was ever late, so nothing was tested"
+    assert world.sql("select * from reaper.check_invariants()") == []
 
 
 class WithoutTombstones(RedisPasteCache):
@@ -46,10 +45,10 @@ class WithoutTickets(RedisPasteCache):
 
 @pytest.mark.parametrize("cache", [WithoutTombstones, WithoutTickets])
 def test_the_judge_notices_a_cache_that_forgets_one_half_of_it(
-    shop: Shop, cache: type[RedisPasteCache]
+    world: World, cache: type[RedisPasteCache]
 ) -> None:
-    link = RedisConnection(shop.redis_url, Telemetry())
-    crowd = Crowd(shop.app, 5, cache(link, CACHE_KEY))
-    crowd.run(100_000, until=lambda crowd: bool(crowd.violations))
+    link = RedisConnection(world.redis_url, Telemetry())
+    readers = PausedReaders(world, 5, cache(link, CACHE_KEY))
+    readers.run(100_000, until=lambda readers: bool(readers.violations))
     link.close()
-    assert crowd.violations != []
+    assert readers.violations != []

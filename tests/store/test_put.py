@@ -10,10 +10,11 @@ import pytest
 from reaper.errors import BadArgument, CodeTaken, NoRoom
 from reaper.store import spool
 from reaper.store.store import Store
-from tests.support.store_world import DAY, Shop, Watched
+from tests.support.watched_store import WatchedStore
+from tests.support.world import DAY, World
 
 
-def test_what_was_put_can_be_got(shop: Shop, store: Store) -> None:
+def test_what_was_put_can_be_got(world: World, store: Store) -> None:
     stored = store.put(b"hello", DAY)
     assert stored.content_hash == hashlib.sha256(b"hello").hexdigest()
     assert stored.size_bytes == 5
@@ -24,23 +25,23 @@ def test_what_was_put_can_be_got(shop: Shop, store: Store) -> None:
         stored.content_hash,
         stored.expires_at,
     )
-    shop.judge()
+    world.judge()
 
 
-def test_the_expiry_is_counted_by_the_databases_clock(shop: Shop, store: Store) -> None:
-    shop.advance_clock("10 years")
+def test_the_expiry_is_counted_by_the_databases_clock(world: World, store: Store) -> None:
+    world.advance_clock("10 years")
     stored = store.put(b"x", DAY)
-    assert shop.value(
+    assert world.value(
         "select expires_at = %s and expires_at - reaper.clock() between interval '23:59' and interval '24:00'"
         "  from pastes",
         stored.expires_at,
     )
 
 
-def test_a_paste_without_end_never_expires(shop: Shop, store: Store) -> None:
+def test_a_paste_without_end_never_expires(world: World, store: Store) -> None:
     stored = store.put(b"x", None)
     assert stored.expires_at is None
-    assert shop.value("select expires_at from pastes") is None
+    assert world.value("select expires_at from pastes") is None
     paste = store.get(stored.short_code)
     assert paste is not None
     assert paste.expires_at is None
@@ -49,23 +50,25 @@ def test_a_paste_without_end_never_expires(shop: Shop, store: Store) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\0", bytearray(b"array"), memoryview(b"view"), bytes(range(256)) * 9000]
 )
-def test_any_bytes_come_back_as_they_were(shop: Shop, store: Store, data: bytes) -> None:
+def test_any_bytes_come_back_as_they_were(world: World, store: Store, data: bytes) -> None:
     stored = store.put(data, DAY)
     paste = store.get(stored.short_code)
     assert paste is not None
     assert paste.data == bytes(data)
-    shop.judge()
+    world.judge()
 
 
-def test_no_bytes_at_all_are_a_content_like_any_other(shop: Shop, store: Store, backend: Watched) -> None:
+def test_no_bytes_at_all_are_a_content_like_any_other(
+    world: World, store: Store, backend: WatchedStore
+) -> None:
     first, second = store.put(b"", DAY), store.put(io.BytesIO(), DAY)
     assert len(backend.puts) == 1
     assert [paste.data for code in (first, second) if (paste := store.get(code.short_code))] == [b"", b""]
-    shop.judge()
+    world.judge()
 
 
 def test_a_stream_is_read_from_where_it_stands_and_hashed_on_the_way(
-    shop: Shop, store: Store, monkeypatch: pytest.MonkeyPatch
+    world: World, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool, "PIECE", 7)
     monkeypatch.setattr(spool, "IN_MEMORY", 20)
@@ -77,7 +80,7 @@ def test_a_stream_is_read_from_where_it_stands_and_hashed_on_the_way(
     paste = store.get(stored.short_code)
     assert paste is not None
     assert paste.data == rest
-    shop.judge()
+    world.judge()
 
 
 def test_a_stream_need_not_be_a_file_nor_be_read_twice(store: Store) -> None:
@@ -92,28 +95,30 @@ def test_a_stream_need_not_be_a_file_nor_be_read_twice(store: Store) -> None:
 
 @pytest.mark.parametrize("data", ["text", None, 5, io.StringIO("text"), [b"list"]])
 def test_what_is_not_bytes_is_refused_before_anything_is_begun(
-    shop: Shop, store: Store, data: object
+    world: World, store: Store, data: object
 ) -> None:
     with pytest.raises(BadArgument, match="data must be bytes"):
         store.put(data, DAY)  # type: ignore[arg-type]
-    assert shop.value("select count(*) from reaper.put_intents") == 0
+    assert world.value("select count(*) from reaper.put_intents") == 0
 
 
-def test_content_that_is_there_is_not_uploaded_again(shop: Shop, store: Store, backend: Watched) -> None:
+def test_content_that_is_there_is_not_uploaded_again(
+    world: World, store: Store, backend: WatchedStore
+) -> None:
     codes = [store.put(data, DAY).short_code for data in (b"same", io.BytesIO(b"same"), b"other", b"same")]
     assert len(backend.puts) == 2
-    assert shop.value("select ref_count from content where size_bytes = 4") == 3
+    assert world.value("select ref_count from content where size_bytes = 4") == 3
     assert [paste.data for code in codes if (paste := store.get(code))] == [
         b"same",
         b"same",
         b"other",
         b"same",
     ]
-    shop.judge()
+    world.judge()
 
 
 @pytest.mark.parametrize("code", ["mine", "ü€𝄞", "a b/c?d", "{x}", "%s", "'; --", "x" * 512])
-def test_a_code_may_be_asked_for(shop: Shop, store: Store, code: str) -> None:
+def test_a_code_may_be_asked_for(world: World, store: Store, code: str) -> None:
     assert store.put(b"x", DAY, code).short_code == code
     for _ in range(2):
         paste = store.get(code)
@@ -121,23 +126,23 @@ def test_a_code_may_be_asked_for(shop: Shop, store: Store, code: str) -> None:
         assert (paste.short_code, paste.data) == (code, b"x")
     assert store.delete(code)
     assert store.get(code) is None
-    shop.drain()
-    shop.judge()
+    world.drain()
+    world.judge()
 
 
 def test_a_code_that_is_taken_is_refused_and_leaves_nothing_behind(
-    shop: Shop, store: Store, backend: Watched
+    world: World, store: Store, backend: WatchedStore
 ) -> None:
     store.put(b"first", DAY, "mine")
     with pytest.raises(CodeTaken):
         store.put(b"second", DAY, "mine")
     assert len(backend.puts) == 1
-    assert shop.value("select count(*) from reaper.put_intents") == 0
-    shop.judge()
+    assert world.value("select count(*) from reaper.put_intents") == 0
+    world.judge()
 
 
 def test_a_code_that_is_taken_during_the_upload_is_refused_and_the_bytes_go(
-    shop: Shop, store: Store, backend: Watched
+    world: World, store: Store, backend: WatchedStore
 ) -> None:
     def somebody_else(_: str) -> None:
         backend.before_put = lambda _: None
@@ -149,7 +154,7 @@ def test_a_code_that_is_taken_during_the_upload_is_refused_and_the_bytes_go(
     paste = store.get("mine")
     assert paste is not None
     assert paste.data == b"theirs"
-    shop.settle()
+    world.settle()
 
 
 @pytest.mark.parametrize("code", ["", "a\0b", "\ud800", "x" * 513])
@@ -175,11 +180,11 @@ def test_a_life_that_cannot_be_is_refused(store: Store, life: timedelta) -> None
         store.extend("any", life)
 
 
-def test_a_full_backend_takes_only_what_it_has_already(shop: Shop, store: Store) -> None:
+def test_a_full_backend_takes_only_what_it_has_already(world: World, store: Store) -> None:
     store.put(b"there", DAY)
-    shop.sql("select reaper.set_quota('default', 5, 'for a test')")
+    world.sql("select reaper.set_quota('default', 5, 'for a test')")
     with pytest.raises(NoRoom, match="no backend has room"):
         store.put(b"new", DAY)
     again = store.put(b"there", DAY)
     assert store.get(again.short_code) is not None
-    shop.judge()
+    world.judge()

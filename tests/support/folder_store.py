@@ -1,8 +1,9 @@
-"""A bucket that is a folder: processes share it without a server between them, so there are many races."""
+"""The one double of the ObjectStore port: a folder, which processes share without a server between them."""
 
 import contextlib
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -16,20 +17,21 @@ UNDER_WAY = "~"
 BARE = "~bare"
 
 
-class Folder:
-    """An ObjectStore; as in S3 an object is there whole or not at all, and an absent one can be deleted."""
+class FolderStore:
+    """As in S3 an object is there whole or not at all, and an absent one can be deleted."""
 
     notes: Sequence[str] = ()
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
         # Known to all processes by a file beside the objects.
         self._is_bare = (root / BARE).exists()
 
     def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
         data = body if isinstance(body, bytes) else body.read()
         assert len(data) == size
-        coming = self._root / f"{UNDER_WAY}{secrets.token_hex(8)}"
+        coming = self.root / f"{UNDER_WAY}{secrets.token_hex(8)}"
         coming.write_bytes(data)
         os.replace(coming, self._place(key))
 
@@ -66,15 +68,31 @@ class Folder:
 
     def keys(self) -> set[str]:
         """Everything that lies in it."""
-        return {unquote(name) for name in os.listdir(self._root) if not name.startswith(UNDER_WAY)}
+        return {unquote(name) for name in os.listdir(self.root) if not name.startswith(UNDER_WAY)}
 
     def contents(self) -> dict[str, bytes]:
         """Everything that lies in it, with its bytes."""
         return {key: self._place(key).read_bytes() for key in self.keys()}
 
+    def store(self, key: str, data: bytes) -> None:
+        """Put an object there."""
+        self.put(key, data, len(data))
+
+    def drop(self, *keys: str) -> None:
+        """Take objects away."""
+        self.delete(keys)
+
     def forget_names(self) -> None:
-        """From the next Folder on, call objects by the hash of their content, as no store of reaper does."""
-        (self._root / BARE).touch()
+        """Call objects by their hash alone, from the next FolderStore on, as no store of reaper does."""
+        (self.root / BARE).touch()
 
     def _place(self, key: str) -> Path:
-        return self._root / quote(key.split("/")[1] if self._is_bare else key, safe="")
+        return self.root / quote(key.split("/")[1] if self._is_bare else key, safe="")
+
+
+@contextlib.contextmanager
+def folder_in_memory() -> Iterator[Path]:
+    """A folder that is gone after the block; in memory, where there is a place for it."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="reaper-test-", dir=place) as path:
+        yield Path(path)

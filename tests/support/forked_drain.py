@@ -1,20 +1,16 @@
-"""A drain that kills or stops itself on its way, or comes to its end."""
+"""A drain in a process of its own that kills or stops itself on its way, or comes to its end."""
 
-import os
-
-from reaper import config
-from reaper.app import App
 from reaper.cli.options import stop_on_signals
-from reaper.dev import fault_points
 from tests.support import botocore_models
-from tests.support.process_faults import Doom, Fate
+from tests.support.process_faults import FaultPlan, ProcessFault
+from tests.support.wiring import Wiring
 
 # Before the fork, for all who are forked.
 botocore_models.read()
 
 
-def main(variables: dict[str, str], *dooms: Doom) -> None:
-    os.environ.update(variables)
-    app = App(config.load("database_url", "backends"), fault_points.intercepted(Fate(dooms)))
+def main(wiring: Wiring, *faults: ProcessFault) -> None:
+    """Drain to the end, unless a fault says otherwise."""
+    app = wiring.app(around=FaultPlan(faults))
     stop_on_signals(app.stop)
     app.drain(workers=1)

@@ -5,16 +5,18 @@ import random
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import BinaryIO
 
-from reaper.app import App, Parts
-from reaper.model import CacheRead, Failed, StoredDigest, StoredObject
+from reaper.app import App
+from reaper.model import CacheRead
 from reaper.ports import PasteCache
 from reaper.store.store import Store
+from tests.support.folder_store import FolderStore
+from tests.support.watched_store import WatchedStore
+from tests.support.world import World
 
 READERS = 48
 # How many of the newest pastes are read: those that live, and those that are over for a few seconds.
@@ -24,47 +26,8 @@ PASTES_PER_SECOND = 25
 ALLOWED = 1.0
 
 
-class Memory:
-    """An ObjectStore in this process: it is not what is tested, and the quickest there is."""
-
-    def __init__(self, pause: Callable[[], None]) -> None:
-        self._pause = pause
-        self.objects: dict[str, bytes] = {}
-
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
-        data = body if isinstance(body, bytes) else body.read()
-        assert len(data) == size
-        self.objects[key] = data
-
-    def get(self, key: str) -> bytes | None:
-        self._pause()
-        return self.objects.get(key)
-
-    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
-        for key in keys:
-            self.objects.pop(key, None)
-        return {}
-
-    def list(self, after: str = "") -> Iterator[StoredObject]:
-        return (StoredObject(k, len(v)) for k, v in sorted(self.objects.items()) if k > after)
-
-    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
-        return {k: StoredObject(k, len(self.objects[k])) for k in keys if k in self.objects}
-
-    def digest(self, key: str) -> StoredDigest | None:
-        raise NotImplementedError
-
-    def probe(self) -> None:
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """There is nothing that could be wrong."""
-
-    notes: Sequence[str] = ()
-
-
 @dataclass
-class Pausing:
+class PausingCache:
     """A PasteCache around which readers pause: after they missed, and before they fill."""
 
     cache: PasteCache
@@ -88,14 +51,16 @@ class Pausing:
         return self.cache.drop(code)
 
 
-class Crowd:
+class PausedReaders:
     """Writers, readers and a drain on one database and one Redis; everybody's chances come from one seed."""
 
-    def __init__(self, make_app: Callable[[Parts], App], seed: int, broken: PasteCache | None = None) -> None:
-        self._make_app = make_app
+    def __init__(self, world: World, seed: int, broken: PasteCache | None = None) -> None:
+        self._world = world
         self._seeds = itertools.count(seed)
         self._local = threading.local()
-        self._memory = Memory(self._pause)
+        # It is not what is tested, and the quickest there is.
+        objects = FolderStore(world.folder / "objects")
+        self._store = WatchedStore(objects, before_get=lambda _: self._pause())
         self._broken = broken
         self._known: deque[str] = deque(maxlen=KNOWN)
         self._ends: dict[str, float] = {}
@@ -118,10 +83,10 @@ class Crowd:
             f"{seen}, {len(self.late)} served after the end, the latest by {max(self.late, default=0):.3f} s"
         )
 
-    def run(self, reads: int, until: Callable[["Crowd"], bool] = lambda _: False) -> None:
+    def run(self, reads: int, until: Callable[["PausedReaders"], bool] = lambda _: False) -> None:
         """Read so often, or until the condition holds."""
         with self._app() as app, ThreadPoolExecutor(READERS + 2) as pool:
-            cache = Pausing(self._broken or app.paste_cache, self._pause, self.seen)
+            cache = PausingCache(self._broken or app.paste_cache, self._pause, self.seen)
             store = app.store()
             readers = Store(store.pool, store.writer, store.reader, cache)
             helpers = [pool.submit(self._write, store)]
@@ -137,7 +102,8 @@ class Crowd:
                 done.result()
 
     def _app(self) -> App:
-        return self._make_app(Parts(stores={"default": self._memory}, paste_cache=self._broken))
+        broken = {} if self._broken is None else {"paste_cache": self._broken}
+        return self._world.app(parts={"stores": {"default": self._store}, **broken})
 
     def _chance(self) -> random.Random:
         if not hasattr(self._local, "chance"):
@@ -193,7 +159,7 @@ class Crowd:
         known = list(self._known)
         return self._chance().choice(known[-LIVING:] if self._chance().random() < 0.7 else known)
 
-    def _read(self, store: Store, reads: int, until: Callable[["Crowd"], bool]) -> None:
+    def _read(self, store: Store, reads: int, until: Callable[["PausedReaders"], bool]) -> None:
         while next(self._reads) < reads and not until(self):
             code = self._pick()
             began = time.time()

@@ -1,16 +1,14 @@
 """A primary with a migrated database, and a standby that misses what it is told to before it takes over."""
 
 import itertools
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Self
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
 from tests.support.postgres_node import Node
-from tests.support.world import DEADLINE
+from tests.support.waiting import wait_until
 
 TEMPLATE = "reaper_template"
 STREAMS = "select count(*) from pg_stat_replication where state = 'streaming'"
@@ -56,7 +54,7 @@ class Servers:
         """Leave the primary alone; it waits for nobody any more."""
         self.primary.reload("synchronous_standby_names", "")
         if self.standby is not None:
-            self.standby.__exit__(None, None, None)
+            self.standby.__exit__()
             self.standby = None
 
     def catch_up(self) -> None:
@@ -77,21 +75,11 @@ class Servers:
         self.primary.crash()
         self.standby.promote()
         gone, self.primary, self.standby = self.primary, self.standby, None
-        gone.__exit__(None, None, None)
+        gone.__exit__()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove_standby()
-        self.primary.__exit__(kind, error, trace)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Return when it holds."""
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen"
-        time.sleep(0.005)
+        self.primary.__exit__()

@@ -1,4 +1,4 @@
-"""Dooms: what happens to a process at one of its points (`reaper.dev.fault_points`), and not to others."""
+"""Faults of a process: what happens to it at one of its points (`reaper.dev.fault_points`)."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ UNANSWERED: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class Doom:
+class ProcessFault:
     """At the nth time that the point is passed, and as many times from then on."""
 
     moment: str
@@ -55,10 +55,10 @@ class Doom:
 
 
 @dataclass
-class Fate:
-    """Put around all points of a process: its dooms, and how often it passed which point."""
+class FaultPlan:
+    """Put around all points of a process: its faults, and how often it passed which point."""
 
-    dooms: tuple[Doom, ...] = ()
+    faults: tuple[ProcessFault, ...] = ()
     passed: Counter[str] = field(default_factory=Counter)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _unheard: list[Callable[..., Any]] = field(default_factory=list)
@@ -67,25 +67,25 @@ class Fate:
         with self._guard:
             self.passed[point] += 1
             time = self.passed[point]
-        doom = next((d for d in self.dooms if d.point == point and d.strikes(time)), None)
-        return self._befallen(doom, call, arguments) if doom else call(*arguments)
+        fault = next((f for f in self.faults if f.point == point and f.strikes(time)), None)
+        return self._struck(fault, call, arguments) if fault else call(*arguments)
 
-    def _befallen(self, doom: Doom, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        if doom.moment == "busy":
+    def _struck(self, fault: ProcessFault, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        if fault.moment == "busy":
             raise DatabaseError("lock timeout", None, "55P03")
-        if doom.moment == "before":
-            _over(SIGNALS[doom.how])
+        if fault.moment == "before":
+            _over(SIGNALS[fault.how])
         answer = call(*arguments)
-        if doom.moment == "after":
-            _over(SIGNALS[doom.how])
-        return self._lost(doom.point, call, arguments) if doom.moment == "lost" else answer
+        if fault.moment == "after":
+            _over(SIGNALS[fault.how])
+        return self._lost(fault.point, call, arguments) if fault.moment == "lost" else answer
 
     def _lost(self, point: str, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         if point in UNANSWERED:
             # Kept: a lock whose holder is forgotten would be given back.
             self._unheard.append(call)
             return UNANSWERED[point](*arguments)
-        asked = getattr(call, "args", (None,))[0]
+        asked = next(iter(getattr(call, "args", ())), None)
         if isinstance(asked, Queries):
             asked._db.connection.close()
         raise Unreachable("no answer")

@@ -1,7 +1,7 @@
 """What a statement reads: its pages, and the plans of all that it calls."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.support.paste_fixtures import Connection
@@ -38,6 +38,17 @@ def scans(plan: Plan) -> Iterator[tuple[str, str]]:
         yield plan["Node Type"], plan["Relation Name"]
     for child in plan.get("Plans", ()):
         yield from scans(child)
+
+
+def reads(plans: Iterable[Plan]) -> dict[tuple[str, str], str]:
+    """How which table is read, and by which statement."""
+    return {(how, table): plan["Query Text"] for plan in plans for how, table in scans(plan["Plan"])}
+
+
+def read_whole(plans: Iterable[Plan], tables: Iterable[str]) -> dict[str, str]:
+    """Those of the tables that some statement reads from one end to the other."""
+    read = reads(plans)
+    return {table: read["Seq Scan", table] for table in tables if ("Seq Scan", table) in read}
 
 
 def _plans_in(message: str | None) -> Iterator[Plan]:

@@ -38,12 +38,6 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(scope="session")
-def valkey() -> Iterator[Valkey]:
-    with Valkey.start() as running:
-        yield running
-
-
 @pytest.fixture
 def redis_client(valkey: Valkey) -> Iterator[Any]:
     """The other side's own way to Redis, which is empty at first."""

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -111,14 +110,6 @@ def log_in(monkeypatch: pytest.MonkeyPatch, access_key: str, secret_key: str) ->
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-
-
-@pytest.fixture
-def closed_port() -> Iterator[int]:
-    """A port of this machine on which nobody listens, for as long as the test runs."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Services for workers in other processes, which must be able to import them."""
 
 import os
+from collections.abc import Callable
 
 import psycopg
 
@@ -9,6 +10,11 @@ from reaper.services.base import Context, Service, Tick
 MARK = "insert into public.marks (service, pid) values (%s, %s)"
 MARKS = "create table public.marks (at timestamptz default clock_timestamp(), service text, pid int)"
 LINKS = 100
+
+
+def service(tick: Callable[[Context], Tick], name: str = "sample", locked: bool = True) -> Service:
+    """One that does as a test says."""
+    return Service(name, "1 hour", tick, "for a test", locked)
 
 
 def mark(service: str) -> int:

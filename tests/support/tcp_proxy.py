@@ -1,12 +1,14 @@
-"""A proxy before PostgreSQL or Redis that spoils one question, or the answer to it, and is well otherwise.
+"""A proxy before a server that spoils single questions, or the answers to them, and is well otherwise.
 
     with Proxy(unix(path), postgres_questions) as proxy:
         proxy.fault = Fault("lost answer", nth=7)     # the seventh question from now on, of all connections
+        proxy.add(Fault("lost question", word="commit_put", times=2))   # and two with this word in them
         ...
         proxy.heal()
+        proxy.cut()                                   # nobody is there, until it is mended
 
 Questions are told apart by the protocol: PostgreSQL's ends with a Query or a Sync message, and its answer
-with ReadyForQuery, when all is done and committed. Redis' comes in one piece.
+with ReadyForQuery, when all is done and committed. Those of Redis and S3 come in one piece.
 """
 
 import contextlib
@@ -16,18 +18,36 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
-from tests.support.tcp_wire import READY, Dial
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+# ReadyForQuery: PostgreSQL has done all that it was asked, and committed.
+READY = b"Z\x00\x00\x00\x05I"
 # Closed with this, a connection is reset instead of ended.
 AT_ONCE = struct.pack("ii", 1, 0)
 # How often a server that is gone is asked for before it is back.
 REFUSALS = 3
 DELAY = 0.02
 
+Dial = Callable[[], socket.socket]
 Questions = Callable[[], Callable[[bytes], list[bytes]]]
+
+
+def unix(path: str) -> Dial:
+    """A connection to the socket of that path."""
+
+    def dial() -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(path)
+        return connection
+
+    return dial
+
+
+def tcp(port: int) -> Dial:
+    """A connection to that port of this machine."""
+    return lambda: socket.create_connection(("127.0.0.1", port))
 
 
 def postgres_questions() -> Callable[[bytes], list[bytes]]:
@@ -54,14 +74,14 @@ def postgres_questions() -> Callable[[bytes], list[bytes]]:
     return cut
 
 
-def redis_questions() -> Callable[[bytes], list[bytes]]:
-    """What a client of Redis sends at once is one question."""
+def pieces() -> Callable[[bytes], list[bytes]]:
+    """What a client sends at once is one question."""
     return lambda heard: [heard]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to the nth question.
+    """What happens to the nth question, of those with a word in them if one is named, and to some after it.
 
     lost question    the connection ends before the server hears it
     half a question  the server hears the first half
@@ -75,7 +95,13 @@ class Fault:
     """
 
     kind: str
-    nth: int
+    nth: int = 1
+    word: str = ""
+    times: int = 1
+
+    def strikes(self, number: int) -> bool:
+        """Whether it is the turn of this question, of those that it is about."""
+        return self.nth <= number < self.nth + self.times
 
 
 KINDS = (
@@ -96,20 +122,20 @@ class Connection:
     def end(self, at_once: bool = False) -> None:
         """Close both sides."""
         self.ended.set()
-        for end in (self.near, self.far):
+        for side in (self.near, self.far):
             with contextlib.suppress(OSError):
                 if at_once:
-                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+                    side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
                 else:
                     # Closing alone does not wake a thread that reads from it.
-                    end.shutdown(socket.SHUT_RDWR)
-                end.close()
+                    side.shutdown(socket.SHUT_RDWR)
+            side.close()
 
 
 class Proxy:
-    """Listens on a port of its own; `asked` counts questions, `met` says whether the fault has happened."""
+    """Listens on a port of its own; `asked` counts questions, `met` those that a fault has happened to."""
 
-    def __init__(self, dial: Dial, questions: Questions) -> None:
+    def __init__(self, dial: Dial, questions: Questions = pieces) -> None:
         self._dial = dial
         self._questions = questions
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -117,29 +143,53 @@ class Proxy:
         self._guard = threading.Lock()
         self._well = threading.Event()
         self._well.set()
+        self._is_cut = False
         self._refusals = 0
         self._swallows = False
         self._connections: list[Connection] = []
-        self._fault: Fault | None = None
+        # Each with the number of questions so far that it is about.
+        self._faults: dict[Fault, int] = {}
         self.asked = 0
-        self.met = False
+        self.met = 0
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
 
     @property
     def fault(self) -> Fault | None:
         """What is to happen."""
-        return self._fault
+        return next(iter(self._faults), None)
 
     @fault.setter
     def fault(self, fault: Fault | None) -> None:
+        """This and nothing else, and counting begins anew."""
         with self._guard:
-            self._fault, self.asked, self.met = fault, 0, False
+            self._faults, self.asked, self.met = ({fault: 0} if fault else {}), 0, 0
+
+    def add(self, fault: Fault) -> None:
+        """This too; where two meet, the one that was added first happens, and the other has not seen it."""
+        with self._guard:
+            self._faults[fault] = 0
+
+    def cut(self) -> None:
+        """From now on nobody answers."""
+        self._is_cut = True
+        self.break_all()
+
+    def mend(self) -> None:
+        """Who connects from now on is answered."""
+        self._is_cut = False
+
+    def break_all(self) -> None:
+        """Break all connections."""
+        with self._guard:
+            broken, self._connections = self._connections, []
+        for connection in broken:
+            connection.end()
 
     def heal(self) -> None:
         """From now on all is well; connections that were spoilt are ended, and what was held back is sent."""
         with self._guard:
-            self._fault, self._refusals, self._swallows = None, 0, False
+            self._faults, self._refusals, self._swallows = {}, 0, False
             swallowed = [c for c in self._connections if c.fate == "black hole"]
         self._well.set()
         for connection in swallowed:
@@ -148,16 +198,13 @@ class Proxy:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.heal()
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         self._thread.join()
-        for connection in self._connections:
-            connection.end()
+        self.break_all()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -167,17 +214,16 @@ class Proxy:
 
     def _serve(self, near: socket.socket) -> None:
         with self._guard:
-            refused = self._refusals > 0
-            self._refusals -= refused
-        if refused:
-            near.close()
-            return
+            refused = self._is_cut or self._refusals > 0
+            self._refusals = max(0, self._refusals - 1)
         try:
-            connection = Connection(near, self._dial())
+            far = None if refused else self._dial()
         except OSError:
+            far = None
+        if far is None:
             near.close()
             return
-        connection.fate = "black hole" if self._swallows else ""
+        connection = Connection(near, far, "black hole" if self._swallows else "")
         with self._guard:
             self._connections.append(connection)
         for pump in (self._ask, self._answer):
@@ -192,36 +238,45 @@ class Proxy:
         connection.end()
 
     def _pass_on(self, connection: Connection, question: bytes) -> None:
-        kind = self._fate() or connection.fate
+        kind = self._fate(question) or connection.fate
         match kind:
-            case "lost question":
+            case "lost question" | "gone":
                 connection.end()
             case "half a question":
                 connection.far.sendall(question[: len(question) // 2])
                 connection.end()
             case "black hole":
                 connection.fate = kind
-            case "gone":
-                connection.end()
             case _:
                 connection.fate = kind
                 connection.far.sendall(question)
                 if kind == "reset":
                     connection.end(at_once=True)
 
-    def _fate(self) -> str:
+    def _fate(self, question: bytes) -> str:
         """What becomes of the question that has just been heard."""
         with self._guard:
             self.asked += 1
-            if self._fault is None or self.asked != self._fault.nth:
+            struck = next(filter(self._strikes(question), self._faults), None)
+            if struck is None:
                 return ""
-            self.met = True
-            kind = self._fault.kind
-            if kind == "stalled answer":
+            self.met += 1
+            if struck.kind == "stalled answer":
                 self._well.clear()
-            self._refusals = REFUSALS if kind == "gone" else 0
-            self._swallows = kind == "black hole"
-            return kind
+            self._refusals = REFUSALS if struck.kind == "gone" else 0
+            self._swallows = struck.kind == "black hole"
+            return struck.kind
+
+    def _strikes(self, question: bytes) -> Callable[[Fault], bool]:
+        """Whether a fault happens to a question; one that it is about is counted."""
+
+        def strikes(fault: Fault) -> bool:
+            if fault.word.encode() not in question:
+                return False
+            self._faults[fault] += 1
+            return fault.strikes(self._faults[fault])
+
+        return strikes
 
     def _answer(self, connection: Connection) -> None:
         with contextlib.suppress(OSError):
@@ -234,7 +289,7 @@ class Proxy:
         """Pass an answer on; whether to go on."""
         match connection.fate:
             case "lost answer":
-                # For Redis one piece is the answer; PostgreSQL says when it has done all.
+                # Elsewhere one piece is the answer; PostgreSQL says when it has done all.
                 return self._questions is postgres_questions and not said.endswith(READY)
             case "half an answer":
                 connection.near.sendall(said[: len(said) // 2])
@@ -248,6 +303,16 @@ class Proxy:
         connection.fate = ""
         connection.near.sendall(said)
         return True
+
+
+@contextlib.contextmanager
+def before_postgres(dsn: str) -> Iterator[tuple[Proxy, str]]:
+    """A proxy before a server that listens on a socket of this machine, and the address through it."""
+    parts = conninfo_to_dict(dsn)
+    path = f"{parts['host']}/.s.PGSQL.{parts.get('port', 5432)}"
+    with Proxy(unix(path), postgres_questions) as proxy:
+        plain = {"sslmode": "disable", "gssencmode": "disable"}
+        yield proxy, make_conninfo(dsn, host="127.0.0.1", port=proxy.port, **plain)
 
 
 def _heard(end: socket.socket) -> Iterator[bytes]:

@@ -6,14 +6,14 @@ import os
 import signal
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import redis
 
 from reaper.dev.embedded import Valkey, binaries, directories
 from reaper.dev.embedded.server import free_port
 from reaper.dev.embedded.supervised_process import LaunchPlan, SupervisedProcess
+from tests.support.waiting import wait_until
 
 PATIENCE = 30
 
@@ -28,14 +28,6 @@ class TunedValkey(Valkey):
     def _launch_plan(self) -> LaunchPlan:
         plan = super()._launch_plan()
         return dataclasses.replace(plan, serve=[*plan.serve, *self._options])
-
-
-def until(happened: Callable[[], bool]) -> None:
-    """Wait for an event in another process."""
-    deadline = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.005)
 
 
 def pid_of(valkey: Valkey) -> int:
@@ -76,7 +68,7 @@ def cluster_of_one() -> Iterator[ClusterNode]:
     """A cluster whose only node has all slots."""
     with ClusterNode() as node:
         node.cluster("ADDSLOTSRANGE", 0, 16383)
-        until(lambda: b"cluster_state:ok" in node.cluster("INFO"))
+        wait_until(lambda: b"cluster_state:ok" in node.cluster("INFO"))
         yield node
 
 
@@ -85,9 +77,9 @@ def joined(first: ClusterNode) -> Iterator[ClusterNode]:
     """A second node of the first one's cluster, without slots."""
     with ClusterNode() as second:
         first.cluster("MEET", "127.0.0.1", second.port, second.bus)
-        until(lambda: all(b"cluster_known_nodes:2" in node.cluster("INFO") for node in (first, second)))
-        until(lambda: all(b"handshake" not in node.cluster("NODES") for node in (first, second)))
-        until(lambda: b"cluster_state:ok" in second.cluster("INFO"))
+        wait_until(lambda: all(b"cluster_known_nodes:2" in node.cluster("INFO") for node in (first, second)))
+        wait_until(lambda: all(b"handshake" not in node.cluster("NODES") for node in (first, second)))
+        wait_until(lambda: b"cluster_state:ok" in second.cluster("INFO"))
         yield second
 
 

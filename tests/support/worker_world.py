@@ -1,13 +1,9 @@
 """A world with workers: processes that run the command, and workers in this process."""
 
-import os
-import signal
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,10 +14,15 @@ from reaper.worker.dispatcher import Dispatcher
 from reaper.worker.options import WorkerOptions
 from reaper.worker.runner import Runner
 from tests.support import forked_worker, forked_writer
-from tests.support.world import World, forks, preload
+from tests.support.forked_processes import preload
+from tests.support.process_faults import ProcessFault
+from tests.support.waiting import wait_until_true
+from tests.support.world import World
 
-# Long: on a busy machine everything takes its time, and what happens ends the wait.
-DEADLINE = 110
+PLANNED = "exists (select from reaper.services where name = %s and next_run_at is not null)"
+RESULT = """
+select last_result, last_error, consecutive_failures, skipped, runs from reaper.schedule where name = %s
+"""
 
 preload(forked_writer, forked_worker)
 
@@ -44,11 +45,8 @@ class InProcessWorker:
 
 
 @dataclass
-class Works(World):
-    """A database, a bucket and a cache, and whoever works on them."""
-
-    logs: Path = Path()
-    processes: list[ForkServerProcess] = field(default_factory=list)
+class WorkerWorld(World):
+    """Everything that jobs need, and what they leave in the schedule and in the queue."""
 
     def worker(self, *arguments: str) -> ForkServerProcess:
         """`reaper worker` in a process of its own."""
@@ -58,12 +56,14 @@ class Works(World):
         """A worker that knows these services only."""
         return self._start(forked_worker.serve, options or WorkerOptions(), list(services))
 
+    def killed_writer(self, where: str, code: str, data: bytes) -> ForkServerProcess:
+        """A process that puts a paste and is killed on its way, "before commit_put" for example."""
+        return self.fork(forked_writer.put, self.wiring, code, data, ProcessFault.of(where))
+
     def _start(self, target: Callable[..., None], *arguments: Any) -> ForkServerProcess:
-        log = str(self.logs / f"worker-{len(self.processes)}.log")
-        process = forks.Process(target=target, args=(self.variables, log, *arguments))
-        process.start()
-        self.processes.append(process)
-        return process
+        log = self.folder / "logs" / f"worker-{len(self.processes)}.log"
+        log.parent.mkdir(exist_ok=True)
+        return self.fork(target, self.wiring, str(log), *arguments)
 
     @contextmanager
     def in_process_worker(
@@ -77,17 +77,39 @@ class Works(World):
 
     def said(self) -> str:
         """What the workers logged."""
-        return "".join(path.read_text() for path in sorted(self.logs.iterdir()))
+        return "".join(path.read_text() for path in sorted((self.folder / "logs").glob("*")))
 
     def until(self, condition: str, *values: Any) -> None:
         """Wait until a query answers true."""
-        query = f"select coalesce({condition}, false)"
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
-            wait_until(
-                lambda: connection.execute(query, values or None).fetchone() == (True,),
-                condition,
-                self.said,
-            )
+        wait_until_true(self.dsn, f"select coalesce({condition}, false)", *values, said=self.said)
+
+    def started(self, name: str, number: int = 1) -> None:
+        """Wait until so many workers take jobs, and the service is planned."""
+        self.until("(select count(*) from procrastinate.procrastinate_workers) >= %s", number)
+        self.tick()
+        self.until(PLANNED, name)
+
+    def tick(self) -> None:
+        """Let a worker look for what is due now, and not only when five seconds are over."""
+        self.sql("""select reaper.enqueue_job('reaper.tick', 'tick', '{"timestamp": 0}')""")
+
+    def planned(self, in_process: InProcessWorker) -> None:
+        """All services have a next run, and none is due."""
+        in_process.tick()
+        self.sql("update reaper.services set next_run_at = reaper.clock() + interval '1 hour'")
+
+    def due(self, name: str) -> None:
+        """Make a service due, planned or not."""
+        self.sql("update reaper.services set next_run_at = reaper.clock() where name = %s", name)
+
+    def run(self, name: str) -> None:
+        """Make a service due, and let a worker notice."""
+        self.due(name)
+        self.tick()
+
+    def result(self, name: str) -> Any:
+        """Of a service: last figures, last error, failures in a row, how often it was skipped and run."""
+        return self.sql(RESULT, name)[0]
 
     def jobs(self, status: str = "todo") -> list[str]:
         """The names of the jobs in a state."""
@@ -107,30 +129,3 @@ class Works(World):
         """End the connections of that name."""
         query = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like %s"
         self.sql(query, application_name)
-
-    def due(self, name: str) -> None:
-        """Make a service due, planned or not."""
-        self.sql("update reaper.services set next_run_at = reaper.clock() where name = %s", name)
-
-    def end(self) -> None:
-        """Kill whatever still runs."""
-        for process in self.processes:
-            if process.is_alive():
-                process.kill()
-            process.join(DEADLINE)
-
-
-def wait_until(happened: Callable[[], bool], what: str, said: Callable[[], str] = str) -> None:
-    """Return when it has happened; fail when that takes too long, with all that was said until then."""
-    deadline = time.monotonic() + DEADLINE
-    while not happened():
-        assert time.monotonic() < deadline, f"did not happen: {what}\n{said()}"
-        time.sleep(0.02)
-
-
-def terminate(process: ForkServerProcess) -> int | None:
-    """Ask a worker to stop; its exit code."""
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGTERM)
-    process.join(DEADLINE)
-    return process.exitcode

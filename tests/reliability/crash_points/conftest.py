@@ -1,4 +1,4 @@
-"""A ward for each test: a database, two folders for objects, and an empty Valkey."""
+"""A world for crashes: a database, two folders for objects, and an empty Valkey."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,16 +6,17 @@ from pathlib import Path
 import pytest
 
 from reaper.dev.embedded import Valkey
-from tests.services.drain.conftest import valkey  # noqa: F401
-from tests.support.crash_points.jobs import JOBS, Passage
-from tests.support.crash_points.world import Ward
-from tests.support.races.world import folder
+from tests.support.crash_points.jobs import BACKENDS, JOBS, Passage
+from tests.support.crash_points.world import CrashWorld
+from tests.support.folder_store import FolderStore
+from tests.support.world import Bucket
 
 
 @pytest.fixture
-def ward(dsn: str, valkey: Valkey) -> Iterator[Ward]:  # noqa: F811
-    with folder() as path, Ward(dsn, valkey.url, "http://127.0.0.1:1", "none", folder=Path(path)) as ward:
-        yield ward
+def world(dsn: str, valkey: Valkey, scratch: Path) -> Iterator[CrashWorld]:
+    folders: dict[str, Bucket] = {name: FolderStore(scratch / name) for name in BACKENDS}
+    with CrashWorld(dsn, valkey.url, folders, scratch) as world:
+        yield world
 
 
 @pytest.fixture(scope="session")
@@ -24,8 +25,8 @@ def known_passages() -> dict[str, Passage]:
 
 
 @pytest.fixture
-def passages(ward: Ward, known_passages: dict[str, Passage]) -> dict[str, Passage]:
+def passages(world: CrashWorld, known_passages: dict[str, Passage]) -> dict[str, Passage]:
     """Which way every job goes, found out once."""
     if not known_passages:
-        known_passages.update({job: ward.rehearse(job) for job in JOBS})
+        known_passages.update({job: world.rehearse(job) for job in JOBS})
     return known_passages

@@ -11,7 +11,7 @@ from reaper import ports
 from reaper.dev import fault_points
 from reaper.queries.base import Area
 from tests.support.crash_points.jobs import Passage
-from tests.support.crash_points.world import Ward
+from tests.support.crash_points.world import CrashWorld
 from tests.support.paste_fixtures import Connection
 
 # Only `doctor --probe` asks so.
@@ -93,5 +93,5 @@ def test_every_point_is_passed_by_some_job_and_nothing_is_said_beside_the_points
     assert {point for p in passages.values() for point in p.passed} == set(fault_points.ALL) - BY_HAND
 
 
-def test_what_is_said_beside_the_points_is_heard(ward: Ward) -> None:
-    assert ward.rehearse("stray").strays == ["select 2"]
+def test_what_is_said_beside_the_points_is_heard(world: CrashWorld) -> None:
+    assert world.rehearse("stray").strays == ["select 2"]

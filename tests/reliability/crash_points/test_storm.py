@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.crash_points.kill_storm import PASTES_EACH, Storm
-from tests.support.crash_points.world import Ward
+from tests.support.crash_points.kill_storm import PASTES_EACH, KillStorm
+from tests.support.crash_points.world import CrashWorld
 from tests.support.ordeals import Ordeal
 
 ROWS, FEW = 10_000, 600
@@ -12,16 +12,16 @@ ROWS, FEW = 10_000, 600
 @pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=6)
 @pytest.mark.timeout(180)
 def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_nothing(
-    ward: Ward, ordeal: Ordeal
+    world: CrashWorld, ordeal: Ordeal
 ) -> None:
     rows = ROWS if ordeal.long else FEW
     for number in ordeal.rounds(short=1):
         contents = [b"content %d of storm %d" % (n, number) for n in range(rows // PASTES_EACH)]
-        storm = Storm(ward, ordeal.chance, contents)
+        storm = KillStorm(world, ordeal.chance, contents)
         storm.rage()
-        assert ward.complaints() == []
-        ward.heal()
-        assert ward.complaints(settled=True) == []
+        assert world.complaints() == []
+        world.heal()
+        assert world.complaints(settled=True) == []
         ordeal.survived("kills", storm.kills)
         ordeal.survived("rows", rows)
         ordeal.survived("contents created anew", storm.created)

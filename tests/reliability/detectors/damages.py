@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.support.detectors.world import House
+from tests.support.detectors.world import DamageableWorld
+from tests.support.world import BODY
 
 Name = tuple[str, str]
-Deed = str | Callable[[House], object]
+Deed = str | Callable[[DamageableWorld], object]
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,12 @@ class Damage:
     verify: tuple[Name, ...] = ()
     doctor: tuple[Name, ...] = ()
 
-    def do(self, house: House) -> None:
-        """Do it, with the names that this house has."""
+    def do(self, world: DamageableWorld) -> None:
+        """Do it, with the names that this world has."""
         if callable(self.deed):
-            self.deed(house)
+            self.deed(world)
         else:
-            house.db.execute(house.named(self.deed).encode())
+            world.db.execute(world.named(self.deed).encode())
 
 
 QUIETLY = "set local session_replication_role = replica; {} ; set local session_replication_role = origin"
@@ -38,13 +39,13 @@ LOCATION = (
 )
 
 
-def changed(function: str, old: str, new: str) -> Callable[[House], object]:
+def changed(function: str, old: str, new: str) -> Callable[[DamageableWorld], object]:
     """A function whose body somebody has edited."""
 
-    def deed(house: House) -> None:
-        text = house.one(f"select pg_get_functiondef('reaper.{function}'::regproc)")
+    def deed(world: DamageableWorld) -> None:
+        text = world.one(f"select pg_get_functiondef('reaper.{function}'::regproc)")
         assert old in text
-        house.db.execute(text.replace(old, new).encode())
+        world.db.execute(text.replace(old, new).encode())
 
     return deed
 
@@ -87,27 +88,27 @@ COUNTS = [
 OBJECTS = [
     Damage(
         "an object is missing",
-        lambda house: house.delete("default", "key of shared"),
+        lambda world: world.backends["default"].drop("key of shared"),
         verify=(("missing object", "key of shared: shared, the content of 2 live pastes (live, twin)"),),
     ),
     Damage(
         "a copy is missing on one backend",
-        lambda house: house.delete("east", "key of c0"),
+        lambda world: world.backends["east"].drop("key of c0"),
         verify=(("missing object", "key of c0 on east: c0, the content of 1 live pastes (far)"),),
     ),
     Damage(
         "an object is nobody's",
-        lambda house: house.put("default", "stray"),
+        lambda world: world.backends["default"].store("stray", BODY),
         verify=(("orphan object", "stray: 10 bytes"),),
     ),
     Damage(
         "an object is nobody's on another backend",
-        lambda house: house.put("east", "key of shared"),
+        lambda world: world.backends["east"].store("key of shared", BODY),
         verify=(("orphan object", "key of shared on east: 10 bytes"),),
     ),
     Damage(
         "an object was cut off",
-        lambda house: house.put("default", "key of shared", b"012"),
+        lambda world: world.backends["default"].store("key of shared", b"012"),
         verify=(("wrong size", "key of shared: 3 bytes are stored, content shared has 10"),),
     ),
     Damage(
@@ -122,7 +123,10 @@ OBJECTS = [
     ),
     Damage(
         "a copy belongs to no content",
-        lambda house: (house.db.execute(LOCATION % ("nobody", "left")), house.put("east", "left")),
+        lambda world: (
+            world.db.execute(LOCATION % ("nobody", "left")),
+            world.backends["east"].store("left", BODY),
+        ),
         verify=(("every copy belongs to content", "east/left: content nobody"),),
     ),
     Damage(
@@ -232,7 +236,7 @@ QUEUES = [
     ),
     Damage(
         "a cache entry outlives its paste",
-        lambda house: house.cache.set("paste:gone", 1),
+        lambda world: world.entry("gone"),
         verify=(("stale cache entry", "gone: its paste is gone"),),
     ),
     Damage(

@@ -1,15 +1,16 @@
 """A misbehaving S3, somebody who talks to it, and servers that are killed and replaced."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from reaper.dev.embedded import Valkey
-from tests.services.drain.conftest import valkey  # noqa: F401
-from tests.support.faults.s3_storm import StormyWorld
-from tests.support.faults.world import Ground
+from tests.support.faults.s3_storm import S3StormWorld
+from tests.support.faults.world import FaultWorld
+from tests.support.folder_store import FolderStore
 from tests.support.postgres_failover import Servers
-from tests.support.races.world import folder
+from tests.support.s3_double.bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
 from tests.support.s3_fixtures import open_store, service_models_read_once  # noqa: F401
 
@@ -22,11 +23,10 @@ def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def stormy(dsn: str, valkey: Valkey) -> Iterator[StormyWorld]:  # noqa: F811
-    """In good weather at first."""
-    with ScriptedS3("stormy") as server:
-        world = StormyWorld(dsn, valkey.url, server.endpoint_url, "stormy", server=server)
-        world.cache().flushall()
+def stormy(dsn: str, valkey: Valkey, s3_double: ScriptedS3, scratch: Path) -> Iterator[S3StormWorld]:
+    """Without faults at first."""
+    s3_double.buckets.add("stormy")
+    with S3StormWorld(dsn, valkey.url, {"default": ServedBucket(s3_double, "stormy")}, scratch) as world:
         yield world
 
 
@@ -38,8 +38,11 @@ def servers() -> Iterator[Servers]:
 
 
 @pytest.fixture
-def ground(servers: Servers) -> Iterator[Ground]:
-    """A database and a folder of its own on servers that fail; without a cache."""
-    with servers.database() as name, folder() as path:
-        yield Ground(servers.dsn(name), "", "http://127.0.0.1:1", "nowhere", folder=path)
+def world(servers: Servers, scratch: Path) -> Iterator[FaultWorld]:
+    """A database of its own on servers that fail; without a cache."""
+    with servers.database() as name:
+        with FaultWorld(
+            servers.dsn(name), "", {"default": FolderStore(scratch / "objects")}, scratch
+        ) as world:
+            yield world
         servers.remove_standby()

@@ -4,43 +4,32 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from reaper.app import Parts
 from reaper.dev.embedded import Valkey
 from reaper.errors import ContentLost, ReaperError
 from reaper.store.store import Store
 from tests.support.faults.traffic import content
-from tests.support.faults.world import Ground
+from tests.support.faults.world import FaultWorld
+from tests.support.folder_store import FolderStore
 from tests.support.ordeals import Ordeal
-from tests.support.races.world import folder
-from tests.support.tcp_proxy import (
-    KINDS,
-    REFUSALS,
-    Fault,
-    Proxy,
-    postgres_questions,
-    redis_questions,
-)
-from tests.support.tcp_wire import tcp, unix
-from tests.support.world import DEADLINE
+from tests.support.tcp_proxy import KINDS, REFUSALS, Fault, Proxy, before_postgres, tcp
+from tests.support.waiting import PATIENCE
 
 # So often it is awaited that nothing is left to be done, which takes longer than the fault.
 SETTLED_AFTER = 8
 
 
 class Road:
-    """A ground whose servers are reached through proxies; the judge goes past them."""
+    """A world whose servers are reached through proxies; the judge goes past them."""
 
-    def __init__(self, dsn: str, redis_url: str, path: str, postgres: Proxy, redis: Proxy) -> None:
-        self.ground = Ground(dsn, redis_url, "http://127.0.0.1:1", "nowhere", folder=path)
+    def __init__(self, world: FaultWorld, database_url: str, postgres: Proxy, redis: Proxy) -> None:
+        self.world = world
         self.proxies = {"postgres": postgres, "redis": redis}
-        self.database_url = make_conninfo(
-            dsn, host="127.0.0.1", port=postgres.port, sslmode="disable", gssencmode="disable"
-        )
+        self.database_url = database_url
         self._through = {
             "database_url": self.database_url,
             "redis_url": f"redis://127.0.0.1:{redis.port}/0",
@@ -52,7 +41,8 @@ class Road:
         """Put, read, delete and drain, as far as one gets; what one was told on the way."""
         try:
             # Who is stalled at this question would keep all other Apps of this process from asking it.
-            with self.ground.app(Parts(identity="the same for all"), **self._through) as app:
+            parts = {"identity": "the same for all"}
+            with self.world.app(parts=parts, **self._through) as app:
                 store = app.store()
                 codes = [f"paste {next(self._numbers)}" for _ in range(4)]
                 for number, code in enumerate(codes):
@@ -70,29 +60,29 @@ class Road:
         return None
 
     def _put(self, store: Store, data: bytes, code: str) -> None:
-        self.ground.log.doubt(code, data)
+        self.world.log.doubt(code, data)
         store.put(data, None, code)
-        self.ground.log.created(code, data)
+        self.world.log.created(code, data)
 
     def _get(self, store: Store, code: str) -> None:
         """It lives, so whoever gets an answer gets its bytes."""
         try:
             paste = store.get(code)
         except ContentLost:
-            self.ground.log.wrong.append(f"{code} has lost its bytes")
+            self.world.log.wrong.append(f"{code} has lost its bytes")
             raise
-        if paste is None or paste.data != self.ground.log.pastes[code].data:
-            self.ground.log.wrong.append(f"{code} lived and was not read")
+        if paste is None or paste.data != self.world.log.pastes[code].data:
+            self.world.log.wrong.append(f"{code} lived and was not read")
 
     def _delete(self, store: Store, code: str) -> None:
-        self.ground.log.doubt(code)
+        self.world.log.doubt(code)
         store.delete(code)
-        self.ground.log.ended(code)
+        self.world.log.ended(code)
 
     def _let_expire(self, code: str) -> None:
         """As time does, which asks no server."""
-        self.ground.sql("update pastes set expires_at = reaper.clock() where short_code = %s", code)
-        self.ground.log.ended(code)
+        self.world.sql("update pastes set expires_at = reaper.clock() where short_code = %s", code)
+        self.world.log.ended(code)
 
     def meet(self, server: str, fault: Fault) -> bool:
         """Travel with a fault on the way, then heal; whether it was met. Nothing is wrong after that."""
@@ -102,19 +92,19 @@ class Road:
         journey.start()
         if fault.kind == "stalled answer":
             self._overtake(proxy, journey)
-        journey.join(DEADLINE)
+        journey.join(PATIENCE)
         assert not journey.is_alive(), f"{fault} is never got over"
-        met = proxy.met
+        met = proxy.met > 0
         proxy.heal()
-        assert self.ground.complaints() == []
+        assert self.world.complaints() == []
         return met
 
     def _overtake(self, proxy: Proxy, journey: threading.Thread) -> None:
         """While an answer is held back, the others take its hearer for dead, and do what it had begun."""
         while journey.is_alive() and not proxy.met:
             journey.join(0.005)
-        self.ground.outlive()
-        self.ground.drain()
+        self.world.outlive()
+        self.world.drain()
         proxy.heal()
 
     def questions(self) -> dict[str, int]:
@@ -123,22 +113,18 @@ class Road:
             proxy.fault = None
         assert self.travel() is None
         asked = {server: proxy.asked for server, proxy in self.proxies.items()}
-        self.ground.judge()
+        self.world.judge()
         return asked
 
 
 @pytest.fixture
-def road(dsn: str, valkey: Valkey) -> Iterator[Road]:
-    parts = conninfo_to_dict(dsn)
-    socket_path = f"{parts['host']}/.s.PGSQL.{parts.get('port', 5432)}"
+def road(dsn: str, valkey: Valkey, scratch: Path) -> Iterator[Road]:
     with (
-        folder() as path,
-        Proxy(unix(socket_path), postgres_questions) as postgres,
-        Proxy(tcp(valkey.port), redis_questions) as redis,
+        FaultWorld(dsn, valkey.url, {"default": FolderStore(scratch / "objects")}, scratch) as world,
+        before_postgres(dsn) as (postgres, database_url),
+        Proxy(tcp(valkey.port)) as redis,
     ):
-        road = Road(dsn, valkey.url, path, postgres, redis)
-        road.ground.cache().flushall()
-        yield road
+        yield Road(world, database_url, postgres, redis)
 
 
 @pytest.mark.timeout(120)
@@ -160,8 +146,8 @@ def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Orde
             ordeal.survived(f"faults before {server}")
             met.add((server, fault))
         if done % SETTLED_AFTER == SETTLED_AFTER - 1:
-            road.ground.judge()
-    road.ground.judge()
+            road.world.judge()
+    road.world.judge()
     assert met, "no fault was met"
     ordeal.survived(f"of {len(faults)} kinds of cut x messages", len(met))
 
@@ -179,13 +165,13 @@ def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Orde
 )
 def test_each_fault_does_what_its_name_says(road: Road, kind: str, told: bool, done: int) -> None:
     proxy = road.proxies["postgres"]
-    road.ground.sql("create table marks (mark int)")
+    road.world.sql("create table marks (mark int)")
     with psycopg.connect(road.database_url, autocommit=True) as connection:
         proxy.fault = Fault(kind, nth=1)
         with contextlib.nullcontext() if told else pytest.raises(psycopg.OperationalError):
             connection.execute("insert into marks values (1)")
     assert proxy.met
-    assert road.ground.value("select count(*) from marks") == done
+    assert road.world.value("select count(*) from marks") == done
     for _ in range(REFUSALS if kind == "gone" else 0):
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(road.database_url)

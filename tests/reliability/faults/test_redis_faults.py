@@ -1,19 +1,19 @@
 """Redis hangs, forgets all or comes back with an old dump: work goes on, nothing is served for long."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import redis
 
 from reaper.cache.redis.connection import RedisConnectionOptions
 from tests.support.faults.traffic import Traffic
-from tests.support.faults.world import Ground
+from tests.support.faults.world import FaultWorld
+from tests.support.folder_store import FolderStore
 from tests.support.judge import complaints
 from tests.support.ordeals import Ordeal
-from tests.support.races.world import folder
-from tests.support.store_world import DAY
 from tests.support.valkey_servers import TunedValkey, stopped
-from tests.support.world import CACHE_KEY
+from tests.support.world import CACHE_KEY, DAY
 
 HOUR_MS = 3_600_000
 STALE = "the cache still has "
@@ -35,14 +35,18 @@ def client(forgetful: TunedValkey) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-def ground(
-    dsn: str, forgetful: TunedValkey, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Ground]:
+def world(
+    dsn: str,
+    forgetful: TunedValkey,
+    client: redis.Redis,
+    scratch: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[FaultWorld]:
     monkeypatch.setattr("reaper.cache.redis.paste_cache.QUICK", IMPATIENT)
     monkeypatch.setattr("reaper.cache.redis.connection.RedisConnectionOptions", lambda: IMPATIENT)
     client.save()
-    with folder() as path:
-        yield Ground(dsn, forgetful.url, "http://127.0.0.1:1", "nowhere", folder=path)
+    with FaultWorld(dsn, forgetful.url, {"default": FolderStore(scratch / "objects")}, scratch) as world:
+        yield world
 
 
 def come_back_with_the_last_dump(client: redis.Redis) -> None:
@@ -55,31 +59,31 @@ def left_ms(client: redis.Redis, code: str) -> int:
 
 
 def test_an_entry_of_a_deleted_paste_that_an_old_dump_brings_back_ends_within_the_hour(
-    ground: Ground, client: redis.Redis
+    world: FaultWorld, client: redis.Redis
 ) -> None:
-    with ground.opened() as (store, _):
+    with world.opened() as (store, _):
         for code in ("deleted", "alive"):
             store.put(code.encode(), None, code)
             assert store.get(code)
         client.save()
         store.delete("deleted")
-        ground.drain()
+        world.drain()
         assert store.get("deleted") is None
         come_back_with_the_last_dump(client)
         # This is what is promised, and no more.
         assert store.get("deleted") is not None
         assert 0 < left_ms(client, "deleted") <= HOUR_MS
-        assert complaints(ground) == [f"{STALE}deleted"]
+        assert complaints(world) == [f"{STALE}deleted"]
         client.pexpire(CACHE_KEY.format(short_code="deleted"), 1)
-        ground.sql("select pg_sleep(0.01)")
+        world.sql("select pg_sleep(0.01)")
         assert store.get("deleted") is None
         assert store.get("alive") is not None
 
 
 def test_an_entry_that_an_old_dump_brings_back_does_not_outlive_its_paste(
-    ground: Ground, client: redis.Redis
+    world: FaultWorld, client: redis.Redis
 ) -> None:
-    with ground.opened() as (store, _):
+    with world.opened() as (store, _):
         stored = store.put(b"short", DAY / 86_400 * 30, "short")
         assert store.get("short")
         assert stored.expires_at is not None
@@ -112,12 +116,12 @@ def make_mischief(forgetful: TunedValkey, client: redis.Redis, kind: str, work: 
 @pytest.mark.timeout(120)
 @pytest.mark.ordeal("redis", aim="every fault, again and again, under traffic")
 def test_whatever_redis_does_work_goes_on_and_nothing_is_served_for_long(
-    ground: Ground, forgetful: TunedValkey, client: redis.Redis, ordeal: Ordeal
+    world: FaultWorld, forgetful: TunedValkey, client: redis.Redis, ordeal: Ordeal
 ) -> None:
     for _ in ordeal.rounds(short=1):
         kinds = sorted(WORDS)
         ordeal.chance.shuffle(kinds)
-        traffic = Traffic(ground, ordeal.chance.randrange(1_000_000))
+        traffic = Traffic(world, ordeal.chance.randrange(1_000_000))
         with traffic.flowing():
             for kind in kinds:
                 traffic.work_goes_on()
@@ -127,10 +131,10 @@ def test_whatever_redis_does_work_goes_on_and_nothing_is_served_for_long(
         assert traffic.seen["creators turned away"] == 0
         keys = list(client.scan_iter(CACHE_KEY.format(short_code="*"), count=1000))
         assert all(0 < client.pttl(key) <= HOUR_MS or not client.exists(key) for key in keys)
-        stale = [complaint.removeprefix(STALE) for complaint in ground.complaints() if STALE in complaint]
+        stale = [complaint.removeprefix(STALE) for complaint in world.complaints() if STALE in complaint]
         # An hour passes, as far as they are concerned.
         client.delete(*[CACHE_KEY.format(short_code=code) for code in stale] or ["nothing"])
-        ground.judge()
+        world.judge()
         ordeal.survived("entries that came back for an hour at most", len(stale))
         for what, times in traffic.seen.items():
             ordeal.survived(what, times)

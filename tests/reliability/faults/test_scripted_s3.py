@@ -3,14 +3,14 @@
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
 from reaper.errors import Unreachable
 from reaper.storage.s3.store import S3Options
-from tests.support.s3_double.server import Forecast, ScriptedS3, Weather
+from tests.support.s3_double.server import FaultRates, RandomFaults, ScriptedS3
 from tests.support.s3_fixtures import log_in
+from tests.support.waiting import wait_until
 
 KEYS = [f"{n:04d}" for n in range(1000)]
 PATIENT = S3Options(attempts=1, read_timeout=30)
@@ -22,7 +22,7 @@ def server(monkeypatch):
     log_in(monkeypatch, "any", "any")
     with ScriptedS3("bucket") as running:
         for key in KEYS:
-            running.shelf.put("bucket", key, b"bytes of " + key.encode())
+            running.buckets.put("bucket", key, b"bytes of " + key.encode())
         yield running
 
 
@@ -44,7 +44,7 @@ def ready(store):
 
 @pytest.fixture
 def left(server):
-    return lambda: server.shelf.keys("bucket")
+    return lambda: server.buckets.keys("bucket")
 
 
 def delete_each(s3, keys=KEYS):
@@ -58,19 +58,19 @@ def test_without_weather_it_is_a_store(s3, left):
 
 
 def test_a_busy_store_does_nothing(server, s3, left):
-    server.weather = Weather(Forecast(busy=1))
+    server.random_faults = RandomFaults(FaultRates(busy=1))
     assert {why.error[:9] for why in s3.delete(KEYS).values()} == {"SlowDown:"}
     assert left() == set(KEYS)
 
 
 def test_an_error_inside_a_200_does_nothing(server, s3, left):
-    server.weather = Weather(Forecast(error_in_200=1))
+    server.random_faults = RandomFaults(FaultRates(error_in_200=1))
     assert s3.delete(["0000"])["0000"].error.startswith("InternalError")
     assert "0000" in left()
 
 
 def test_a_storm_comes_at_its_rate_and_passes(server, s3, left):
-    server.weather = Weather(Forecast(busy=0.3), seed=7)
+    server.random_faults = RandomFaults(FaultRates(busy=0.3), seed=7)
     failed = delete_each(s3, KEYS[:200])
     assert 30 < len(failed) < 90
     assert left() == {*failed, *KEYS[200:]}
@@ -80,7 +80,7 @@ def test_a_storm_comes_at_its_rate_and_passes(server, s3, left):
 
 
 def fates(server, s3, seed, keys):
-    server.weather = Weather(Forecast(busy=0.3, lost=0.1, key_errors=0.2), seed)
+    server.random_faults = RandomFaults(FaultRates(busy=0.3, lost=0.1, key_errors=0.2), seed)
     return {key: [bool(s3.delete([key])) for _ in range(3)] for key in keys}
 
 
@@ -91,7 +91,7 @@ def test_the_same_seed_brings_the_same_weather_in_whatever_order_it_is_asked_for
 
 
 def test_errors_of_keys_leave_their_objects_and_no_others(server, s3, left):
-    server.weather = Weather(Forecast(key_errors=0.1), seed=7)
+    server.random_faults = RandomFaults(FaultRates(key_errors=0.1), seed=7)
     failed = s3.delete(KEYS)
     assert left() == failed.keys()
     assert 60 < len(failed) < 140
@@ -99,17 +99,17 @@ def test_errors_of_keys_leave_their_objects_and_no_others(server, s3, left):
 
 
 def test_denied_keys_stay_until_they_are_allowed(server, s3, left):
-    server.weather = Weather(Forecast(denied=lambda key: key.endswith("00")))
+    server.random_faults = RandomFaults(FaultRates(denied=lambda key: key.endswith("00")))
     failed = s3.delete(KEYS)
     assert left() == failed.keys() == {key for key in KEYS if key.endswith("00")}
     assert all(why.permanent for why in failed.values())
-    server.weather = None
+    server.random_faults = None
     assert s3.delete(list(failed)) == {}
     assert left() == set()
 
 
 def test_keys_that_a_reply_omits_may_be_gone_or_not(server, s3, left):
-    server.weather = Weather(Forecast(omitted=0.2), seed=7)
+    server.random_faults = RandomFaults(FaultRates(omitted=0.2), seed=7)
     failed = s3.delete(KEYS)
     assert {why.error for why in failed.values()} == {"the reply does not mention the key"}
     assert left() < failed.keys()
@@ -117,22 +117,22 @@ def test_keys_that_a_reply_omits_may_be_gone_or_not(server, s3, left):
 
 
 def test_a_store_that_hangs_does_nothing_and_is_free_again_when_the_client_gives_up(server, impatient, left):
-    server.weather = Weather(Forecast(hang=1))
+    server.random_faults = RandomFaults(FaultRates(hang=1))
     assert impatient.delete(["0000"])["0000"].error == "no answer in time"
-    server.weather = None
+    server.random_faults = None
     assert "0000" in left()
     wait_until(lambda: server.in_flight == 0)
     assert "0000" in left()
 
 
 def test_a_late_success_comes_after_the_client_gave_up(server, impatient, left):
-    server.weather = Weather(Forecast(late=1))
+    server.random_faults = RandomFaults(FaultRates(late=1))
     assert impatient.delete(["0000"])["0000"].error == "no answer in time"
     wait_until(lambda: "0000" not in left())
 
 
 def test_a_lost_reply_is_of_something_that_was_done(server, s3, left):
-    server.weather = Weather(Forecast(lost=1))
+    server.random_faults = RandomFaults(FaultRates(lost=1))
     assert s3.delete(["0000"])["0000"].error == "the connection broke"
     assert "0000" not in left()
     with pytest.raises(Unreachable):
@@ -141,21 +141,21 @@ def test_a_lost_reply_is_of_something_that_was_done(server, s3, left):
 
 
 def test_an_answer_that_is_cut_is_of_something_that_was_done(server, s3, left):
-    server.weather = Weather(Forecast(cut=1))
+    server.random_faults = RandomFaults(FaultRates(cut=1))
     assert s3.delete(["0000"]).keys() == {"0000"}
     assert "0000" not in left()
 
 
 def test_what_the_weather_did_is_counted(server, s3):
-    server.weather = Weather(Forecast(busy=0.5, key_errors=0.5), seed=7)
+    server.random_faults = RandomFaults(FaultRates(busy=0.5, key_errors=0.5), seed=7)
     failed = delete_each(s3, KEYS[:100])
-    seen = server.weather.seen
+    seen = server.random_faults.seen
     assert seen["busy"] + seen["fair"] == 100
     assert seen["busy"] + seen["key_errors"] == len(failed)
 
 
 def test_a_judge_asks_in_good_weather(server, s3):
-    server.weather = Weather(Forecast(busy=1))
+    server.random_faults = RandomFaults(FaultRates(busy=1))
     with server.calm():
         assert [found.key for found in s3.list()] == KEYS
     with pytest.raises(Unreachable):
@@ -165,7 +165,7 @@ def test_a_judge_asks_in_good_weather(server, s3):
 def test_leaving_the_server_frees_all_who_wait(monkeypatch, open_store):
     log_in(monkeypatch, "any", "any")
     with ScriptedS3() as server:
-        server.weather = Weather(Forecast(hang=1))
+        server.random_faults = RandomFaults(FaultRates(hang=1))
         s3 = open_store("bucket", server.endpoint_url)
         waiting = threading.Thread(target=s3.delete, args=(["a"],))
         waiting.start()
@@ -185,17 +185,10 @@ while wanted:
 
 
 def test_several_processes_share_it(server, left):
-    server.weather = Weather(Forecast(busy=0.3, key_errors=0.1, lost=0.1), seed=7)
+    server.random_faults = RandomFaults(FaultRates(busy=0.3, key_errors=0.1, lost=0.1), seed=7)
     workers = [
         subprocess.Popen([sys.executable, "-c", DELETE_SOME, server.endpoint_url, *KEYS[start:900:2]])
         for start in (0, 1)
     ]
     assert [worker.wait(60) for worker in workers] == [0, 0]
     assert left() == set(KEYS[900:])
-
-
-def wait_until(happened):
-    ends_at = time.monotonic() + 30
-    while not happened():
-        assert time.monotonic() < ends_at
-        time.sleep(0.005)

@@ -5,17 +5,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.support.interleavings.scenes import Stage
+from tests.support.interleavings.scenes import ExploredDatabase
 from tests.support.ordeals import tell
 
 
 @pytest.fixture
-def stage(
+def database(
     db: psycopg.Connection[Any],
     connect: Callable[[], psycopg.Connection[Any]],
     request: pytest.FixtureRequest,
-) -> Iterator[Stage]:
+) -> Iterator[ExploredDatabase]:
     """A database in which schedules are run, and counted."""
     counts: Counter[str] = Counter()
-    yield Stage(db, connect, counts)
+    yield ExploredDatabase(db, connect, counts)
     tell(request.node, counts)

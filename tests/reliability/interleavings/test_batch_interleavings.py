@@ -9,9 +9,9 @@ from tests.support.interleavings.explorer import Actor, Run, explore
 from tests.support.interleavings.scenes import (
     ADOPT,
     RESET,
+    ExploredDatabase,
     Judge,
-    Stage,
-    World,
+    StartState,
     begin,
     claim,
     drop,
@@ -58,202 +58,219 @@ def finished_once(batches: int) -> Judge:
     return judge
 
 
-def test_two_claims_never_get_the_same_row(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "h", "c": "g"})
+def test_two_claims_never_get_the_same_row(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h", "b": "h", "c": "g"})
     actors = {w: Actor(begin(claim(w, 2)), HANDED_OUT_TWICE, "commit") for w in ("one", "two")}
-    result = interleave(stage, world, actors, each_row_is_claimed_once("one", "two", rows=3)).assert_clean()
-    assert stage.explored(result) == 20
+    result = interleave(
+        database, start, actors, each_row_is_claimed_once("one", "two", rows=3)
+    ).assert_clean()
+    assert database.explored(result) == 20
     assert {tuple(claims(run, "one", "two")) for run in result.runs} == {(2, 1), (1, 2)}
     assert not any(run.outcomes[f"{w}2"].value for run in result.runs for w in actors)
     assert not any(run.waited for run in result.runs)
 
 
-def test_three_claims_never_get_the_same_row(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "h", "c": "g"})
+def test_three_claims_never_get_the_same_row(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h", "b": "h", "c": "g"})
     workers = ("one", "two", "three")
     actors = {w: Actor(begin(claim(w, 2)), "commit") for w in workers}
-    result = interleave(stage, world, actors, each_row_is_claimed_once(*workers, rows=3)).assert_clean()
-    assert stage.explored(result) == 90
+    result = interleave(database, start, actors, each_row_is_claimed_once(*workers, rows=3)).assert_clean()
+    assert database.explored(result) == 90
     assert {tuple(sorted(claims(run, *workers))) for run in result.runs} == {(0, 1, 2)}
 
 
-def test_a_claim_passes_over_rows_that_an_application_is_changing(stage: Stage) -> None:
+def test_a_claim_passes_over_rows_that_an_application_is_changing(database: ExploredDatabase) -> None:
     extend = "update pastes set expires_at = now() + interval '1 day' where short_code = 'a'"
     actors = {"writer": Actor(begin(extend), "commit"), "worker": Actor(begin(claim("worker", 2)), "commit")}
-    result = interleave(stage, World(due={"a": "h", "b": "h"}), actors).assert_clean()
-    assert stage.explored(result) >= 5
+    result = interleave(database, StartState(due={"a": "h", "b": "h"}), actors).assert_clean()
+    assert database.explored(result) >= 5
     assert {claims(run, "worker")[0] for run in result.runs} == {1, 2}
     assert not result.waits("worker1")
 
 
-def test_two_workers_from_claim_to_finish_share_the_rows_and_release_each_once(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "g", "c": "g", "d": "h"}, live={"e": "h"})
+def test_two_workers_from_claim_to_finish_share_the_rows_and_release_each_once(
+    database: ExploredDatabase,
+) -> None:
+    start = StartState(due={"a": "h", "b": "g", "c": "g", "d": "h"}, live={"e": "h"})
     actors = {w: Actor(claim(w, 2), begin(drop()), "commit", finish()) for w in ("one", "two")}
-    result = interleave(stage, world, actors, finished_once(2)).assert_clean()
-    assert stage.explored(result) >= 50
+    result = interleave(database, start, actors, finished_once(2)).assert_clean()
+    assert database.explored(result) >= 50
     assert result.waits("one2")
 
 
 @pytest.mark.parametrize("legacy", [False, True], ids=["own keys", "legacy keys"])
-def test_drops_that_list_shared_hashes_in_opposite_orders_both_succeed(stage: Stage, legacy: bool) -> None:
+def test_drops_that_list_shared_hashes_in_opposite_orders_both_succeed(
+    database: ExploredDatabase, legacy: bool
+) -> None:
     """The last one to leave takes the content along; no order of hashes makes them wait for each other."""
     due = {"a1": "g", "b1": "h", "c1": "i", "c2": "i", "b2": "h", "a2": "g"}
-    world = World(due=due, live={"z": "i"}, claimed={"one": 3, "two": 3}, legacy=legacy)
+    start = StartState(due=due, live={"z": "i"}, claimed={"one": 3, "two": 3}, legacy=legacy)
     actors = {"first": dropper("one"), "second": dropper("two")}
-    result = interleave(stage, world, actors, finished_once(2)).assert_clean()
-    assert stage.explored(result) >= 14
+    result = interleave(database, start, actors, finished_once(2)).assert_clean()
+    assert database.explored(result) >= 14
     assert result.waits("second1")
     for run in result.runs:
         assert sorted(len(run.outcomes[f"{name}1"].value) for name in actors) == [0, 2]
 
 
 def test_of_two_large_drops_that_share_a_hash_neither_waits_and_its_last_paste_takes_it_along(
-    stage: Stage,
+    database: ExploredDatabase,
 ) -> None:
     due = {f"a{n}": f"a{n}" for n in range(9)} | {"x1": "shared", "x2": "shared"}
     due |= {f"b{n}": f"b{n}" for n in range(9)}
-    world = World(due=due, claimed={"one": 10, "two": 10})
+    start = StartState(due=due, claimed={"one": 10, "two": 10})
     actors = {name: Actor(begin(drop(name)), "commit") for name in ("one", "two")}
-    result = interleave(stage, world, actors).assert_clean()
-    assert stage.explored(result) >= 4
+    result = interleave(database, start, actors).assert_clean()
+    assert database.explored(result) >= 4
     assert not result.waits("one1")
     assert not result.waits("two1")
 
 
-def test_three_drops_on_a_ring_of_hashes_all_succeed(stage: Stage) -> None:
+def test_three_drops_on_a_ring_of_hashes_all_succeed(database: ExploredDatabase) -> None:
     due = {"a1": "g", "b1": "h", "b2": "h", "c2": "i", "c3": "i", "a3": "g"}
-    world = World(due=due, claimed={"one": 2, "two": 2, "three": 2})
+    start = StartState(due=due, claimed={"one": 2, "two": 2, "three": 2})
     actors = {name: Actor(begin(drop(name)), "commit") for name in ("one", "two", "three")}
-    result = interleave(stage, world, actors, finished_once(3)).assert_clean()
-    assert stage.explored(result) >= 6
+    result = interleave(database, start, actors, finished_once(3)).assert_clean()
+    assert database.explored(result) >= 6
 
 
-def test_a_repeated_drop_returns_what_the_first_one_decided(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "g"}, live={"c": "g"}, claimed={"one": 2})
+def test_a_repeated_drop_returns_what_the_first_one_decided(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h", "b": "g"}, live={"c": "g"}, claimed={"one": 2})
     actors = {"lost": Actor(begin(drop("one")), "commit"), "again": Actor(begin(drop("one")), "commit")}
-    result = interleave(stage, world, actors, finished_once(1)).assert_clean()
-    assert stage.explored(result) >= 4
+    result = interleave(database, start, actors, finished_once(1)).assert_clean()
+    assert database.explored(result) >= 4
     answers = [run.outcomes[f"{name}1"].value for run in result.runs for name in actors]
     assert answers == [[("h/first",)]] * len(answers)
 
 
-def test_a_drop_and_a_crash_of_the_same_drop_release_each_row_once(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "h"}, claimed={"one": 2})
+def test_a_drop_and_a_crash_of_the_same_drop_release_each_row_once(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h", "b": "h"}, claimed={"one": 2})
     actors = {"crashed": Actor(begin(drop("one")), "rollback"), "worker": dropper("one")}
-    result = interleave(stage, world, actors, finished_once(1)).assert_clean(allow=LOST)
-    assert stage.explored(result) >= 7
+    result = interleave(database, start, actors, finished_once(1)).assert_clean(allow=LOST)
+    assert database.explored(result) >= 7
 
 
 @pytest.mark.parametrize("end", ["commit", "rollback"])
-def test_the_watchdog_takes_a_batch_back_or_the_worker_drops_it_never_both(stage: Stage, end: str) -> None:
-    world = World(due={"a": "h", "b": "g"}, live={"c": "g"}, claimed={"one": 2}, later="3 hours")
+def test_the_watchdog_takes_a_batch_back_or_the_worker_drops_it_never_both(
+    database: ExploredDatabase, end: str
+) -> None:
+    start = StartState(due={"a": "h", "b": "g"}, live={"c": "g"}, claimed={"one": 2}, later="3 hours")
     actors = {"watchdog": Actor(begin(RESET), end), "worker": dropper("one")}
-    result = interleave(stage, world, actors, finished_once(1)).assert_clean(allow=LOST)
-    assert stage.explored(result) >= 7
+    result = interleave(database, start, actors, finished_once(1)).assert_clean(allow=LOST)
+    assert database.explored(result) >= 7
     assert bool(result.errors("RP001")) is (end == "commit")
     for run in result.runs:
         taken = end == "commit" and run.outcomes["watchdog1"].value[0][1] > 0
         assert taken is (run.outcomes["worker1"].sqlstate == "RP001")
 
 
-def test_a_row_that_was_taken_back_is_claimed_anew_and_its_old_holder_is_fenced_off(stage: Stage) -> None:
-    world = World(due={"a": "h"}, claimed={"one": 1}, later="3 hours")
+def test_a_row_that_was_taken_back_is_claimed_anew_and_its_old_holder_is_fenced_off(
+    database: ExploredDatabase,
+) -> None:
+    start = StartState(due={"a": "h"}, claimed={"one": 1}, later="3 hours")
     actors = {
         "watchdog": Actor(begin(RESET), "commit"),
         "worker": Actor(begin(claim("worker", 5)), "commit"),
         "zombie": dropper("one"),
     }
-    result = interleave(stage, world, actors, finished_once(1)).assert_clean(allow=LOST)
-    assert stage.explored(result) >= 100
+    result = interleave(database, start, actors, finished_once(1)).assert_clean(allow=LOST)
+    assert database.explored(result) >= 100
     assert any(claims(run, "worker") == [1] for run in result.runs)
 
 
-def test_a_batch_that_is_given_back_is_not_dropped_and_a_dropped_one_not_given_back(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "g"}, claimed={"one": 2})
+def test_a_batch_that_is_given_back_is_not_dropped_and_a_dropped_one_not_given_back(
+    database: ExploredDatabase,
+) -> None:
+    start = StartState(due={"a": "h", "b": "g"}, claimed={"one": 2})
     back = Actor(begin("select reaper.return_batch(%(one)s)"), "commit")
-    result = interleave(stage, world, {"back": back, "worker": dropper("one")}, finished_once(1))
-    assert stage.explored(result.assert_clean(allow=LOST)) >= 7
+    result = interleave(database, start, {"back": back, "worker": dropper("one")}, finished_once(1))
+    assert database.explored(result.assert_clean(allow=LOST)) >= 7
     for run in result.runs:
         assert [run.outcomes[step].sqlstate for step in ("back1", "worker1")].count("RP001") == 1
 
 
-def test_two_watchdogs_reset_a_batch_once(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "g"}, claimed={"one": 2}, later="3 hours")
+def test_two_watchdogs_reset_a_batch_once(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h", "b": "g"}, claimed={"one": 2}, later="3 hours")
     actors = {name: Actor(begin(RESET), "commit") for name in ("first", "second")}
-    result = interleave(stage, world, actors).assert_clean()
-    assert stage.explored(result) == 6
+    result = interleave(database, start, actors).assert_clean()
+    assert database.explored(result) == 6
     for run in result.runs:
         assert sum(run.outcomes[f"{name}1"].value[0][1] for name in actors) == 1
 
 
-def test_the_adopter_or_the_old_holder_settles_a_batch_never_both(stage: Stage) -> None:
-    world = World(due={"a": "h"}, claimed={"one": 1}, released=("one",), orphaned=True, legacy=True)
+def test_the_adopter_or_the_old_holder_settles_a_batch_never_both(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h"}, claimed={"one": 1}, released=("one",), orphaned=True, legacy=True)
     adopter = Actor(begin(ADOPT), "commit", finish("adopted"))
     result = interleave(
-        stage, world, {"holder": Actor(begin(finish("one")), "commit"), "adopter": adopter}, finished_once(1)
+        database,
+        start,
+        {"holder": Actor(begin(finish("one")), "commit"), "adopter": adopter},
+        finished_once(1),
     ).assert_clean(allow=LOST)
-    assert stage.explored(result) >= 8
+    assert database.explored(result) >= 8
     for run in result.runs:
         settled = [run.outcomes[step].sqlstate is None for step in ("holder1", "adopter3")]
         assert settled.count(True) == 1
 
 
-def test_two_adopters_never_get_the_same_batch(stage: Stage) -> None:
-    world = World(
+def test_two_adopters_never_get_the_same_batch(database: ExploredDatabase) -> None:
+    start = StartState(
         due={"a": "h", "b": "g"}, claimed={"one": 1, "two": 1}, released=("one", "two"), orphaned=True
     )
     actors = {name: Actor(begin(ADOPT), "commit", finish("adopted")) for name in ("first", "second")}
-    result = interleave(stage, world, actors, finished_once(2)).assert_clean()
-    assert stage.explored(result) == 20
+    result = interleave(database, start, actors, finished_once(2)).assert_clean()
+    assert database.explored(result) == 20
     for run in result.runs:
         assert run.outcomes["first1"].value != run.outcomes["second1"].value
 
 
 @pytest.mark.parametrize("failed", ["'[]'", "null"], ids=["all gone", "nothing tried"])
-def test_a_batch_is_settled_by_one_of_two_finishes(stage: Stage, failed: str) -> None:
-    world = World(due={"a": "h"}, claimed={"one": 1}, released=("one",), legacy=True)
+def test_a_batch_is_settled_by_one_of_two_finishes(database: ExploredDatabase, failed: str) -> None:
+    start = StartState(due={"a": "h"}, claimed={"one": 1}, released=("one",), legacy=True)
     actors = {name: Actor(begin(finish("one", failed)), "commit") for name in ("first", "second")}
-    result = interleave(stage, world, actors, finished_once(1)).assert_clean(allow=LOST)
-    assert stage.explored(result) >= 4
+    result = interleave(database, start, actors, finished_once(1)).assert_clean(allow=LOST)
+    assert database.explored(result) >= 4
     for run in result.runs:
         assert [run.outcomes[f"{name}1"].sqlstate for name in actors].count("RP001") == 1
 
 
-def test_an_orphaned_batch_is_adopted_while_its_holder_wakes_up(stage: Stage) -> None:
-    world = World(due={"a": "h"}, claimed={"one": 1}, released=("one",), later="3 hours")
+def test_an_orphaned_batch_is_adopted_while_its_holder_wakes_up(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h"}, claimed={"one": 1}, released=("one",), later="3 hours")
     actors = {
         "watchdog": Actor(begin(RESET), "commit"),
         "adopter": Actor(begin(ADOPT), "commit"),
         "holder": Actor(begin(finish("one")), "commit"),
     }
-    result = interleave(stage, world, actors, finished_once(1)).assert_clean(allow=LOST)
-    assert stage.explored(result) >= 50
+    result = interleave(database, start, actors, finished_once(1)).assert_clean(allow=LOST)
+    assert database.explored(result) >= 50
     assert result.errors("RP001")
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
-def test_a_drop_outside_read_committed_is_refused_and_changes_nothing(stage: Stage, isolation: str) -> None:
-    world = World(due={"a": "h"}, claimed={"one": 1})
+def test_a_drop_outside_read_committed_is_refused_and_changes_nothing(
+    database: ExploredDatabase, isolation: str
+) -> None:
+    start = StartState(due={"a": "h"}, claimed={"one": 1})
     insert = "insert into pastes (short_code, content_hash) values ('new', 'h')"
     add = "update content set ref_count = ref_count + 1 where content_hash = 'h'"
     actors = {
         "writer": Actor(begin(insert), add, "commit"),
         "worker": Actor(begin(drop("one")), "commit", isolation=isolation),
     }
-    result = interleave(stage, world, actors).assert_clean(allow={"RP006"})
-    assert stage.explored(result) == 10
+    result = interleave(database, start, actors).assert_clean(allow={"RP006"})
+    assert database.explored(result) == 10
     assert len(result.errors("RP006")) == 10
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
 @pytest.mark.parametrize("statement", ["select reaper.claim_expired()", "call reaper.drain()"])
 def test_a_claim_whose_drop_would_be_refused_marks_nothing(
-    stage: Stage, statement: str, isolation: str
+    database: ExploredDatabase, statement: str, isolation: str
 ) -> None:
     actors = {"worker": Actor(statement, isolation=isolation)}
-    result = explore(stage.connect, actors, reset=World(due={"a": "h"}).reset, check=violations)
+    result = explore(database.connect, actors, reset=StartState(due={"a": "h"}).reset, check=violations)
     assert len(result.assert_clean(allow={"RP006"}).errors("RP006")) == 1
-    assert values(stage.conn, "select batch_id from reaper.batches") == []
+    assert values(database.conn, "select batch_id from reaper.batches") == []
 
 
 # The second visit of a row's deletion waits at a gate: at that moment the batch is being redone in halves.
@@ -275,22 +292,22 @@ GATE = """
 """
 
 
-def test_a_batch_that_is_redone_in_halves_meets_no_deadlock_with_another(stage: Stage) -> None:
+def test_a_batch_that_is_redone_in_halves_meets_no_deadlock_with_another(database: ExploredDatabase) -> None:
     """The halves hold hashes h and then g; another drop takes both in their order."""
-    stage.conn.execute(GATE)
+    database.conn.execute(GATE)
     due = {"gate": "h", "poison": "g", "b": "h", "a": "g"}
-    world = World(due=due, live={"z": "g"}, claimed={"one": 2, "two": 2})
+    start = StartState(due=due, live={"z": "g"}, claimed={"one": 2, "two": 2})
 
     def reset(conn: Connection) -> dict[str, object]:
         conn.execute("alter sequence visits restart")
-        return world.reset(conn)
+        return start.reset(conn)
 
     actors = {
         "keeper": Actor(begin("select pg_advisory_xact_lock(7)"), "commit"),
         "one": Actor(drop("one")),
         "two": Actor(drop("two")),
     }
-    result = explore(stage.connect, actors, reset=reset).assert_clean()
-    assert stage.explored(result) >= 12
+    result = explore(database.connect, actors, reset=reset).assert_clean()
+    assert database.explored(result) >= 12
     assert result.waits("one1")
     assert result.waits("two1")

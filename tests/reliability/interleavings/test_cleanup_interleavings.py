@@ -8,7 +8,15 @@ import pytest
 from tests.support.interleavings.actors import Connection
 from tests.support.interleavings.explorer import Actor, Exploration, Run, explore
 from tests.support.interleavings.put_scenes import commit, readable
-from tests.support.interleavings.scenes import Stage, World, begin, committed, settle, values, violations
+from tests.support.interleavings.scenes import (
+    ExploredDatabase,
+    StartState,
+    begin,
+    committed,
+    settle,
+    values,
+    violations,
+)
 
 CLAIM = "select lease from reaper.claim_cleanup(10)"
 FINISH = "select reaper.finish_cleanup(%(lease)s, '[]') as gone"
@@ -19,14 +27,14 @@ REFUSED = """
         'permanent', false, 'outage', false)))
 """
 LATER = "update reaper.settings set clock_offset = clock_offset + interval '1 hour'"
-WORLD = World(due={"a": "h"}, claimed={"one": 1}, released=("one",), copied=("h",), begun={"new": "h"})
+START = StartState(due={"a": "h"}, claimed={"one": 1}, released=("one",), copied=("h",), begun={"new": "h"})
 
 pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
 
 
 def owed(conn: Connection) -> dict[str, Any]:
     """An object that the store refused to delete is due for another try."""
-    memory = WORLD.reset(conn)
+    memory = START.reset(conn)
     conn.execute(REFUSED, [memory["one"]])
     conn.execute(LATER)
     return memory
@@ -52,31 +60,33 @@ def settled_once(conn: Connection, run: Run) -> Iterable[str]:
         yield "its bytes still count"
 
 
-def cleaned(stage: Stage, actors: dict[str, Actor], reset: Any) -> Exploration:
+def cleaned(database: ExploredDatabase, actors: dict[str, Actor], reset: Any) -> Exploration:
     def at_end(conn: Connection, run: Run) -> list[str]:
         found = settled_once(conn, run)
         return [*found, *settle(conn)]
 
-    return explore(stage.connect, actors, reset=reset, check=violations, at_end=at_end)
+    return explore(database.connect, actors, reset=reset, check=violations, at_end=at_end)
 
 
 def cleaner() -> Actor:
     return Actor(begin(CLAIM), "commit", begin(FINISH), "commit")
 
 
-def test_of_two_cleaners_one_gets_the_object_and_settles_it(stage: Stage) -> None:
-    result = cleaned(stage, {"one": cleaner(), "two": cleaner()}, owed).assert_clean(allow={"RP001"})
-    assert stage.explored(result) >= 10
+def test_of_two_cleaners_one_gets_the_object_and_settles_it(database: ExploredDatabase) -> None:
+    result = cleaned(database, {"one": cleaner(), "two": cleaner()}, owed).assert_clean(allow={"RP001"})
+    assert database.explored(result) >= 10
 
 
-def test_a_late_cleaner_or_the_next_one_settles_an_object_never_both(stage: Stage) -> None:
+def test_a_late_cleaner_or_the_next_one_settles_an_object_never_both(database: ExploredDatabase) -> None:
     actors = {"late": Actor(begin(LATE), "commit"), "next": cleaner()}
-    result = cleaned(stage, actors, leased).assert_clean(allow={"RP001"})
-    assert stage.explored(result) >= 10
+    result = cleaned(database, actors, leased).assert_clean(allow={"RP001"})
+    assert database.explored(result) >= 10
     assert result.errors("RP001")
 
 
-def test_a_cleaner_never_takes_the_bytes_of_content_that_is_created_meanwhile(stage: Stage) -> None:
+def test_a_cleaner_never_takes_the_bytes_of_content_that_is_created_meanwhile(
+    database: ExploredDatabase,
+) -> None:
     actors = {"writer": Actor(begin(commit("new")), "commit"), "cleaner": cleaner()}
 
     def at_end(conn: Connection, run: Run) -> list[str]:
@@ -84,5 +94,5 @@ def test_a_cleaner_never_takes_the_bytes_of_content_that_is_created_meanwhile(st
         named = values(conn, "select object_key from public.content where object_key = 'h/first'")
         return [*lost, *settled_once(conn, run), *settle(conn), *(f"{key} is used again" for key in named)]
 
-    result = explore(stage.connect, actors, reset=owed, check=violations, at_end=at_end)
-    assert stage.explored(result.assert_clean()) >= 10
+    result = explore(database.connect, actors, reset=owed, check=violations, at_end=at_end)
+    assert database.explored(result.assert_clean()) >= 10

@@ -4,15 +4,14 @@ from random import Random
 
 import pytest
 
-from tests.reliability.interleavings.test_mutations import LOCK, NO_LOCK
 from tests.support.interleavings.actors import Connection
 from tests.support.interleavings.explorer import Actor, Exploration, Run, explore, sql
 from tests.support.interleavings.put_scenes import DELETE, EXTEND, PUT, RESOLVE, abort, commit
 from tests.support.interleavings.scenes import (
     ADOPT,
     RESET,
-    Stage,
-    World,
+    ExploredDatabase,
+    StartState,
     begin,
     claim,
     codes,
@@ -35,13 +34,13 @@ REFUSALS = {"RP001", "RP002", "RP003", "RP004"}
 
 DUE = {"a": "h", "b": "g", "c": "h", "d": "i"}
 LIVE = {"e": "g", "f": "k"}
-WORLDS = {
-    "at work": World(DUE, LIVE, claimed={"one": 2}, begun={"new": "h"}, leased=True),
-    "silent": World(DUE, LIVE, claimed={"one": 2}, begun={"new": "g"}, leased=True, later="3 hours"),
-    "orphaned": World(
+STARTS = {
+    "at work": StartState(DUE, LIVE, claimed={"one": 2}, begun={"new": "h"}, leased=True),
+    "silent": StartState(DUE, LIVE, claimed={"one": 2}, begun={"new": "g"}, leased=True, later="3 hours"),
+    "orphaned": StartState(
         DUE, LIVE, claimed={"one": 2}, released=("one",), orphaned=True, begun={"new": "h"}, leased=True
     ),
-    "bare names": World(DUE, LIVE, claimed={"one": 3}, legacy=True, begun={"new": "h"}, leased=True),
+    "bare names": StartState(DUE, LIVE, claimed={"one": 3}, legacy=True, begun={"new": "h"}, leased=True),
 }
 ADD = "update public.content set ref_count = ref_count + 1 where content_hash = 'g'"
 NAME = "insert into public.pastes (short_code, content_hash, expires_at) values ('z', 'g', 'infinity')"
@@ -86,14 +85,14 @@ def broken_promises(conn: Connection, run: Run) -> list[str]:
     ]
 
 
-def crowd(stage: Stage, chance: Random, orders: int) -> Exploration:
-    """Three actors in a world, in so many orders; the invariants hold after each step, and all settles."""
-    world = WORLDS[chance.choice(sorted(WORLDS))]
+def crowd(database: ExploredDatabase, chance: Random, orders: int) -> Exploration:
+    """Three actors in a start, in so many orders; the invariants hold after each step, and all settles."""
+    start = STARTS[chance.choice(sorted(STARTS))]
     names = sorted(chance.sample(sorted(ACTORS), 3))
     return explore(
-        stage.connect,
+        database.connect,
         {name: ACTORS[name] for name in names},
-        reset=world.reset,
+        reset=start.reset,
         check=violations,
         at_end=lambda conn, run: [*settle(conn), *broken_promises(conn, run)],
         sample=orders,
@@ -102,24 +101,28 @@ def crowd(stage: Stage, chance: Random, orders: int) -> Exploration:
 
 
 @pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=5)
-def test_three_actors_by_chance_break_nothing_in_any_order(stage: Stage, ordeal: Ordeal) -> None:
+def test_three_actors_by_chance_break_nothing_in_any_order(
+    database: ExploredDatabase, ordeal: Ordeal
+) -> None:
     for _ in ordeal.rounds(short=2):
-        result = crowd(stage, ordeal.chance, ORDERS)
+        result = crowd(database, ordeal.chance, ORDERS)
         ordeal.survived("schedules", len(result.runs))
         result.assert_clean(allow=REFUSALS)
 
 
-def any_goes_wrong(stage: Stage, chance: Random, crowds: int) -> bool:
+def any_goes_wrong(database: ExploredDatabase, chance: Random, crowds: int) -> bool:
     """Whether one of so many crowds finds an order that does harm."""
     for _ in range(crowds):
         try:
-            crowd(stage, chance, ORDERS).assert_clean(allow=REFUSALS)
+            crowd(database, chance, ORDERS).assert_clean(allow=REFUSALS)
         except AssertionError:
             return True
     return False
 
 
-def test_crowds_find_out_when_drops_do_not_lock_content(stage: Stage) -> None:
-    assert not any_goes_wrong(stage, Random(SEED), CROWDS)
-    Edit("expiry/lock_contents", LOCK, NO_LOCK).load(stage.conn)
-    assert any_goes_wrong(stage, Random(SEED), CROWDS)
+def test_crowds_find_out_when_drops_do_not_lock_content(database: ExploredDatabase) -> None:
+    assert not any_goes_wrong(database, Random(SEED), CROWDS)
+    Edit(function="lock_contents", replace="order by c.content_hash for update) as l", by=") as l").load(
+        database.conn
+    )
+    assert any_goes_wrong(database, Random(SEED), CROWDS)

@@ -8,9 +8,9 @@ from tests.support.interleavings.actors import Connection
 from tests.support.interleavings.explorer import Actor, Exploration, Run, explore
 from tests.support.interleavings.put_scenes import ENDS, crossed_waits, ended_once, room_for_one
 from tests.support.interleavings.scenes import (
+    ExploredDatabase,
     Judge,
-    Stage,
-    World,
+    StartState,
     begin,
     claim,
     codes,
@@ -26,7 +26,7 @@ from tests.support.mutants.mutant import Edit
 
 pytestmark = pytest.mark.ordeal("mutants", aim="every mutant caught", share=0)
 
-ALONE = World(due={"a": "h"}, claimed={"batch": 1})
+ALONE = StartState(due={"a": "h"}, claimed={"batch": 1})
 INSERT = "insert into pastes (short_code, content_hash) values ('new', 'h')"
 ADD = "update content set ref_count = ref_count + 1 where content_hash = 'h'"
 FOREIGN_KEY_OFF = """
@@ -38,10 +38,10 @@ FOREIGN_KEY_OFF = """
 EXTEND = "update pastes set expires_at = null where short_code = 'a'"
 
 
-def without(stage: Stage, function: str, safeguard: str, instead: str = "", times: int = 1) -> None:
+def without(database: ExploredDatabase, *, function: str, replace: str, by: str = "", times: int = 1) -> None:
     """Load a function of this release into the test's database with one part of it exchanged."""
-    Edit(function, safeguard, instead, times).load(stage.conn)
-    stage.count("mutants caught")
+    Edit(function, replace, by, times).load(database.conn)
+    database.count("mutants caught")
 
 
 def survives(code: str) -> Judge:
@@ -54,8 +54,8 @@ def survives(code: str) -> Judge:
     return judge
 
 
-def against_drop(stage: Stage, writer: Actor, code: str) -> Exploration:
-    return interleave(stage, ALONE, {"writer": writer, "worker": dropper("batch")}, survives(code))
+def against_drop(database: ExploredDatabase, writer: Actor, code: str) -> Exploration:
+    return interleave(database, ALONE, {"writer": writer, "worker": dropper("batch")}, survives(code))
 
 
 def problems(result: Exploration) -> str:
@@ -63,17 +63,12 @@ def problems(result: Exploration) -> str:
     return "\n".join(wrong for found in result.violations.values() for wrong in found)
 
 
-LOCK = "order by c.content_hash for update) as l"
-WEAKER = "order by c.content_hash for no key update) as l"
-NO_LOCK = ") as l"
-
-
-def test_a_weaker_lock_on_content_ends_in_a_deadlock_with_an_insert(stage: Stage) -> None:
+def test_a_weaker_lock_on_content_ends_in_a_deadlock_with_an_insert(database: ExploredDatabase) -> None:
     """The drop no longer waits for the new paste's transaction, and meets it when it deletes the content."""
     writer = Actor(begin(INSERT), ADD, "commit")
-    assert not against_drop(stage, writer, "new").deadlocks
-    without(stage, "expiry/lock_contents", LOCK, WEAKER)
-    assert against_drop(stage, writer, "new").deadlocks
+    assert not against_drop(database, writer, "new").deadlocks
+    without(database, function="lock_contents", replace="for update) as l", by="for no key update) as l")
+    assert against_drop(database, writer, "new").deadlocks
 
 
 @pytest.mark.parametrize(
@@ -82,37 +77,41 @@ def test_a_weaker_lock_on_content_ends_in_a_deadlock_with_an_insert(stage: Stage
     ids=["with the foreign key", "without"],
 )
 def test_a_weaker_lock_on_content_decides_before_an_insert_is_seen(
-    stage: Stage, before: str, harm: str
+    database: ExploredDatabase, before: str, harm: str
 ) -> None:
     """The writer forgets to count; without the foreign key's triggers only the lock protects its paste."""
-    stage.conn.execute(before)
+    database.conn.execute(before)
     lock = "select count(*) as n from (select from content where content_hash = 'h' for key share) as c"
     insert = "insert into pastes (short_code, content_hash) select 'new', 'h' where %(n)s = 1"
     actors = {"writer": Actor(begin(lock), insert, "commit"), "worker": dropper("batch")}
 
     def look() -> str:
         return problems(
-            explore(stage.connect, actors, reset=ALONE.reset, at_end=lambda conn, _run: settle(conn))
+            explore(database.connect, actors, reset=ALONE.reset, at_end=lambda conn, _run: settle(conn))
         )
 
     assert not look()
-    without(stage, "expiry/lock_contents", LOCK, WEAKER)
+    without(database, function="lock_contents", replace="for update) as l", by="for no key update) as l")
     assert harm in look()
 
 
-def test_a_drop_that_does_not_look_at_the_expiry_again_loses_an_extended_paste(stage: Stage) -> None:
+def test_a_drop_that_does_not_look_at_the_expiry_again_loses_an_extended_paste(
+    database: ExploredDatabase,
+) -> None:
     writer = Actor(begin(EXTEND), "commit")
-    assert not problems(against_drop(stage, writer, "a"))
+    assert not problems(against_drop(database, writer, "a"))
     without(
-        stage,
-        "expiry/release_rows",
-        "where p.ctid = any (v_held.places) and p.expires_at <= p_now\n        returning",
-        "where p.ctid = any (v_held.places)\n        returning",
+        database,
+        function="release_rows",
+        replace="and p.expires_at <= p_now returning",
+        by="returning",
     )
-    assert "a is lost" in problems(against_drop(stage, writer, "a"))
+    assert "a is lost" in problems(against_drop(database, writer, "a"))
 
 
-def test_a_drop_that_does_not_look_at_the_mark_again_takes_a_row_that_was_given_back(stage: Stage) -> None:
+def test_a_drop_that_does_not_look_at_the_mark_again_takes_a_row_that_was_given_back(
+    database: ExploredDatabase,
+) -> None:
     unmark = "update pastes set deletion_status = 'NOT_EXPIRED' where short_code = 'a'"
     actors = {"writer": Actor(unmark), "worker": Actor(drop("batch"))}
 
@@ -121,16 +120,18 @@ def test_a_drop_that_does_not_look_at_the_mark_again_takes_a_row_that_was_given_
         return ["a was not marked, and is gone"] if first and "a" not in codes(conn) else []
 
     def look() -> str:
-        return problems(explore(stage.connect, actors, reset=ALONE.reset, at_end=taken))
+        return problems(explore(database.connect, actors, reset=ALONE.reset, at_end=taken))
 
     assert not look()
-    without(stage, "expiry/lock_marked", " and p.deletion_status = 'DELETION_IN_PROGRESS'", times=2)
+    without(
+        database, function="lock_marked", replace="and p.deletion_status = 'DELETION_IN_PROGRESS'", times=2
+    )
     assert "a was not marked" in look()
 
 
-def test_believing_the_count_instead_of_the_rows_is_found_out(stage: Stage) -> None:
+def test_believing_the_count_instead_of_the_rows_is_found_out(database: ExploredDatabase) -> None:
     """With a count that is too low the content of a live paste would go."""
-    world = World(due={"a": "h"}, live={"b": "h"}, claimed={"batch": 1}, counts={"h": 1})
+    start = StartState(due={"a": "h"}, live={"b": "h"}, claimed={"batch": 1}, counts={"h": 1})
 
     def harm(conn: Connection, _run: Run) -> list[str]:
         refs = values(conn, "select ref_count from content where content_hash = 'h'")
@@ -138,35 +139,39 @@ def test_believing_the_count_instead_of_the_rows_is_found_out(stage: Stage) -> N
         return blocked + ([] if refs == [1] else [f"ref_count of the live content is {refs}"])
 
     def look() -> str:
-        return problems(explore(stage.connect, {"worker": dropper("batch")}, reset=world.reset, at_end=harm))
+        return problems(
+            explore(database.connect, {"worker": dropper("batch")}, reset=start.reset, at_end=harm)
+        )
 
     assert not look()
-    without(stage, "expiry/release_contents", "n.expected <= 0 and n.found = 0 as", "n.expected <= 0 as")
+    without(database, function="release_contents", replace="and n.found = 0")
     assert 'foreign key constraint "pastes_content_hash_fkey"' in look()
 
 
-def test_deciding_before_the_locks_leaves_content_that_nobody_needs(stage: Stage) -> None:
+def test_deciding_before_the_locks_leaves_content_that_nobody_needs(database: ExploredDatabase) -> None:
     """Two drops of the last two references: each would see the other's paste and leave the content."""
-    world = World(due={"a": "h", "b": "h"}, claimed={"one": 1, "two": 1})
+    start = StartState(due={"a": "h", "b": "h"}, claimed={"one": 1, "two": 1})
     actors = {"first": dropper("one"), "second": dropper("two")}
-    assert not problems(interleave(stage, world, actors))
-    without(stage, "expiry/lock_contents", LOCK, NO_LOCK)
-    assert problems(interleave(stage, world, actors))
+    assert not problems(interleave(database, start, actors))
+    without(
+        database, function="lock_contents", replace="order by c.content_hash for update) as l", by=") as l"
+    )
+    assert problems(interleave(database, start, actors))
 
 
-def test_a_token_that_is_not_asked_for_its_state_forgets_objects(stage: Stage) -> None:
+def test_a_token_that_is_not_asked_for_its_state_forgets_objects(database: ExploredDatabase) -> None:
     back = Actor(begin("select reaper.return_batch(%(batch)s)"), "commit")
     actors = {"back": back, "worker": dropper("batch")}
-    assert not problems(interleave(stage, ALONE, actors))
-    without(stage, "guards/lock_batch", " or v_batch.state <> all (p_states)")
+    assert not problems(interleave(database, ALONE, actors))
+    without(database, function="lock_batch", replace="or v_batch.state <> all (p_states)")
     assert "1 contents died, 0 of their objects are owed or gone" in problems(
-        interleave(stage, ALONE, actors)
+        interleave(database, ALONE, actors)
     )
 
 
-def test_a_token_that_is_kept_at_adoption_lets_two_settle_one_batch(stage: Stage) -> None:
+def test_a_token_that_is_kept_at_adoption_lets_two_settle_one_batch(database: ExploredDatabase) -> None:
     """Who wakes up late settles what another is still working on."""
-    world = World(due={"a": "h"}, claimed={"batch": 1}, released=("batch",), orphaned=True)
+    start = StartState(due={"a": "h"}, claimed={"batch": 1}, released=("batch",), orphaned=True)
     adopt = "select batch_id as adopted from reaper.adopt_batch('adopter')"
     finish = "select rows_deleted from reaper.finish_batch(%(batch)s, '[]')"
     actors = {"adopter": Actor(adopt, "select 1"), "holder": Actor(finish)}
@@ -175,106 +180,114 @@ def test_a_token_that_is_kept_at_adoption_lets_two_settle_one_batch(stage: Stage
         late = run.schedule.startswith("adopter1") and not run.outcomes["holder1"].sqlstate
         return ["the old holder settled the adopter's batch"] if late else []
 
-    assert not problems(interleave(stage, world, actors, stolen))
-    without(stage, "watchdog/adopt_batch", "set batch_id = gen_random_uuid(), worker", "set worker")
-    assert "the old holder settled" in problems(interleave(stage, world, actors, stolen))
+    assert not problems(interleave(database, start, actors, stolen))
+    without(database, function="adopt_batch", replace="batch_id = gen_random_uuid(),")
+    assert "the old holder settled" in problems(interleave(database, start, actors, stolen))
 
 
-def test_a_blind_guard_of_retired_names_is_found_out(stage: Stage) -> None:
-    world = World(due={"a": "h"}, claimed={"batch": 1}, legacy=True)
+def test_a_blind_guard_of_retired_names_is_found_out(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h"}, claimed={"batch": 1}, legacy=True)
     writer = Actor(begin("insert into content (content_hash, ref_count) values ('h', 0)"), "commit")
     actors = {"writer": writer, "worker": dropper("batch")}
-    assert not problems(interleave(stage, world, actors))
-    without(stage, "guards/require_free_key", "if exists (select", "if false and exists (select")
-    assert "no live object is to be deleted: h" in problems(interleave(stage, world, actors))
+    assert not problems(interleave(database, start, actors))
+    without(
+        database, function="require_free_key", replace="if exists (select", by="if false and exists (select"
+    )
+    assert "no live object is to be deleted: h" in problems(interleave(database, start, actors))
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
-def test_a_drop_from_an_old_snapshot_is_found_out(stage: Stage, isolation: str) -> None:
+def test_a_drop_from_an_old_snapshot_is_found_out(database: ExploredDatabase, isolation: str) -> None:
     """Without the refusal a paste that was committed after the snapshot is not seen."""
     worker = Actor(begin("select 1"), drop("batch"), "commit", isolation=isolation)
     writer = Actor(begin(INSERT), ADD, "commit")
     actors = {"writer": writer, "worker": worker}
-    without(stage, "guards/require_read_committed", "<> 'read committed' then", "= 'none' then")
-    result = interleave(stage, ALONE, actors, survives("new"))
+    without(
+        database, function="require_read_committed", replace="<> 'read committed' then", by="= 'none' then"
+    )
+    result = interleave(database, ALONE, actors, survives("new"))
     assert problems(result) or result.errors("40001")
 
 
-def test_a_reservation_without_its_lock_is_found_out(stage: Stage) -> None:
-    assert not problems(room_for_one(stage))
+def test_a_reservation_without_its_lock_is_found_out(database: ExploredDatabase) -> None:
+    assert not problems(room_for_one(database))
     without(
-        stage,
-        "doors/lock_backend_with_room",
-        "where b.name = p_backend for no key update",
-        "where b.name = p_backend",
+        database, function="lock_backend_with_room", replace="p_backend for no key update", by="p_backend"
     )
-    assert "20 of 19 bytes are taken" in problems(room_for_one(stage))
+    assert "20 of 19 bytes are taken" in problems(room_for_one(database))
 
 
-def test_a_backend_that_is_held_by_who_found_it_full_ends_in_a_deadlock(stage: Stage) -> None:
-    assert not crossed_waits(stage).deadlocks
-    without(stage, "doors/lock_backend_with_room", "raise exception sqlstate 'RP008';", "return false;")
-    assert crossed_waits(stage).deadlocks
+def test_a_backend_that_is_held_by_who_found_it_full_ends_in_a_deadlock(database: ExploredDatabase) -> None:
+    assert not crossed_waits(database).deadlocks
+    without(
+        database,
+        function="lock_backend_with_room",
+        replace="raise exception sqlstate 'RP008';",
+        by="return false;",
+    )
+    assert crossed_waits(database).deadlocks
 
 
 @pytest.mark.parametrize("other", ["abort", "pending reaper finds nothing"])
-def test_an_intent_that_is_settled_without_its_lock_is_found_out(stage: Stage, other: str) -> None:
+def test_an_intent_that_is_settled_without_its_lock_is_found_out(
+    database: ExploredDatabase, other: str
+) -> None:
     """The paste would be made, and its bytes be queued for deletion."""
-    world = World(live={"b": "g"}, begun={"new": "h"}, leased=True)
+    start = StartState(live={"b": "g"}, begun={"new": "h"}, leased=True)
     actors = {"commit": ENDS["commit"], "other": ENDS[other]}
-    assert not problems(interleave(stage, world, actors, ended_once))
+    assert not problems(interleave(database, start, actors, ended_once))
     without(
-        stage,
-        "doors/commit_put",
-        "where i.intent_id = p_intent_id for update",
-        "where i.intent_id = p_intent_id",
+        database,
+        function="commit_put",
+        replace="p_intent_id for update",
+        by="p_intent_id",
     )
-    assert "no live object is to be deleted" in problems(interleave(stage, world, actors, ended_once))
+    assert "no live object is to be deleted" in problems(interleave(database, start, actors, ended_once))
 
 
 HELD = Actor(begin("select from pastes where short_code = 'a' for update"), "commit")
 BOTH = "select from content where content_hash in ('g', 'h') order by content_hash for update"
 
 
-def test_a_claim_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
-    world = World(due={"a": "h", "b": "g"})
+def test_a_claim_that_waits_for_held_rows_is_found_out(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h", "b": "g"})
     actors = {"writer": HELD, "worker": Actor(claim("worker", 2))}
-    assert not interleave(stage, world, actors).waits("worker1")
-    without(stage, "expiry/claim_expired", "for update skip locked) as due", "for update) as due")
-    assert interleave(stage, world, actors).waits("worker1")
+    assert not interleave(database, start, actors).waits("worker1")
+    without(database, function="claim_expired", replace="for update skip locked", by="for update")
+    assert interleave(database, start, actors).waits("worker1")
 
 
-def test_a_drop_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
+def test_a_drop_that_waits_for_held_rows_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
-    assert not interleave(stage, ALONE, actors).waits("worker1")
-    without(stage, "expiry/lock_marked", "for update skip locked", "for update", times=2)
-    assert interleave(stage, ALONE, actors).waits("worker1")
+    assert not interleave(database, ALONE, actors).waits("worker1")
+    without(database, function="lock_marked", replace="for update skip locked", by="for update", times=2)
+    assert interleave(database, ALONE, actors).waits("worker1")
 
 
-def test_a_drop_that_forgets_rows_which_somebody_held_is_found_out(stage: Stage) -> None:
+def test_a_drop_that_forgets_rows_which_somebody_held_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
-    assert not problems(interleave(stage, ALONE, actors))
-    without(stage, "expiry/drop_references", "if v_released.busy_codes <> '{}' then", "if false then")
-    assert "every marked row is in a batch: a" in problems(interleave(stage, ALONE, actors))
+    assert not problems(interleave(database, ALONE, actors))
+    without(database, function="drop_references", replace="v_released.busy_codes <> '{}'", by="false")
+    assert "every marked row is in a batch: a" in problems(interleave(database, ALONE, actors))
 
 
-def test_a_watchdog_that_forgets_rows_which_somebody_held_is_found_out(stage: Stage) -> None:
+def test_a_watchdog_that_forgets_rows_which_somebody_held_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "watchdog": Actor("select reaper.reset_stuck('0')")}
-    assert not problems(interleave(stage, ALONE, actors))
-    without(stage, "watchdog/return_batch", "if v_returned.busy_codes = '{}' then", "if true then")
-    assert "every marked row is in a batch: a" in problems(interleave(stage, ALONE, actors))
+    assert not problems(interleave(database, ALONE, actors))
+    without(database, function="return_batch", replace="v_returned.busy_codes = '{}'", by="true")
+    assert "every marked row is in a batch: a" in problems(interleave(database, ALONE, actors))
 
 
-def test_a_watchdog_that_waits_for_held_rows_is_found_out(stage: Stage) -> None:
+def test_a_watchdog_that_waits_for_held_rows_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "watchdog": Actor("select reaper.reset_stuck('0')")}
-    assert not interleave(stage, ALONE, actors).waits("watchdog1")
-    without(stage, "expiry/return_rows", "for update skip locked", "for update")
-    assert interleave(stage, ALONE, actors).waits("watchdog1")
+    assert not interleave(database, ALONE, actors).waits("watchdog1")
+    without(database, function="return_rows", replace="for update skip locked", by="for update")
+    assert interleave(database, ALONE, actors).waits("watchdog1")
 
 
-def test_contents_that_are_locked_in_another_order_end_in_a_deadlock(stage: Stage) -> None:
+def test_contents_that_are_locked_in_another_order_end_in_a_deadlock(database: ExploredDatabase) -> None:
     """A drop that has to wait, beside an application that locks the same contents in hash order."""
-    world = World(due={"a": "g", "b": "h"}, claimed={"batch": 2})
+    start = StartState(due={"a": "g", "b": "h"}, claimed={"batch": 2})
     actors = {
         "holder": Actor(begin("select from content where content_hash = 'g' for update"), "commit"),
         "writer": Actor(begin(BOTH), "commit"),
@@ -283,37 +296,37 @@ def test_contents_that_are_locked_in_another_order_end_in_a_deadlock(stage: Stag
 
     def look() -> Exploration:
         order = "holder1 (writer1 waits) (worker1 waits) holder2"
-        return explore(stage.connect, actors, reset=world.reset, only=order)
+        return explore(database.connect, actors, reset=start.reset, only=order)
 
     assert not look().deadlocks
-    without(stage, "expiry/lock_contents", LOCK, "order by c.content_hash desc for update) as l")
+    without(database, function="lock_contents", replace="for update) as l", by="desc for update) as l")
     assert look().deadlocks
 
 
-def test_a_batch_that_two_settle_at_once_without_its_lock_is_found_out(stage: Stage) -> None:
-    world = World(due={"a": "h"}, claimed={"batch": 1}, released=("batch",))
+def test_a_batch_that_two_settle_at_once_without_its_lock_is_found_out(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h"}, claimed={"batch": 1}, released=("batch",))
     actors = {"one": Actor(begin(finish("batch")), "commit"), "two": Actor(finish("batch"))}
-    assert not problems(interleave(stage, world, actors))
+    assert not problems(interleave(database, start, actors))
     without(
-        stage,
-        "guards/lock_batch",
-        "where b.batch_id = p_batch_id for update",
-        "where b.batch_id = p_batch_id",
+        database,
+        function="lock_batch",
+        replace="p_batch_id for update",
+        by="p_batch_id",
     )
-    assert "releases are written down" in problems(interleave(stage, world, actors))
+    assert "releases are written down" in problems(interleave(database, start, actors))
 
 
-def test_a_guard_that_believes_an_old_snapshot_is_found_out(stage: Stage) -> None:
+def test_a_guard_that_believes_an_old_snapshot_is_found_out(database: ExploredDatabase) -> None:
     """A writer whose snapshot is older than the retirement of a name does not see it."""
-    world = World(due={"a": "h"}, claimed={"batch": 1}, legacy=True)
+    start = StartState(due={"a": "h"}, claimed={"batch": 1}, legacy=True)
     insert = "insert into content (content_hash, ref_count) values ('h', 0)"
     writer = Actor(begin("select 1"), insert, "commit", isolation="repeatable read")
     actors = {"writer": writer, "worker": dropper("batch")}
-    assert not problems(interleave(stage, world, actors))
+    assert not problems(interleave(database, start, actors))
     without(
-        stage,
-        "guards/require_free_key",
-        "if current_setting('transaction_isolation') in",
-        "if false and current_setting('transaction_isolation') in",
+        database,
+        function="require_free_key",
+        replace="if current_setting('transaction_isolation')",
+        by="if false and current_setting('transaction_isolation')",
     )
-    assert "no live object is to be deleted: h" in problems(interleave(stage, world, actors))
+    assert "no live object is to be deleted: h" in problems(interleave(database, start, actors))

@@ -47,7 +47,7 @@ OTHERS = """
 
 
 @dataclass(frozen=True)
-class Town:
+class Backlog:
     """So many pastes, half of them due, in a hundred batches."""
 
     pastes: int
@@ -85,12 +85,12 @@ def deadlocks(db: Connection) -> int:
 class Writer:
     """An application that counts its references itself, one content per transaction, in either order."""
 
-    def __init__(self, conn: Connection, number: int, town: Town) -> None:
-        self.conn, self.number, self.town = conn, number, town
+    def __init__(self, conn: Connection, number: int, backlog: Backlog) -> None:
+        self.conn, self.number, self.backlog = conn, number, backlog
         self.random = Random(number)
         self.done: Counter[str] = Counter()
         # Each writer deletes rows of its own: two of them on one row would be the application's deadlock.
-        own = range(number + 1, town.half + 1, WRITERS)
+        own = range(number + 1, backlog.half + 1, WRITERS)
         self.codes = [f"{kind}-{n}" for kind in ("due", "live") for n in own]
 
     def work_until(self, stop: Event) -> Counter[str]:
@@ -156,7 +156,9 @@ class Writer:
         self.codes.append(code)
 
     def _any_content(self) -> str:
-        return HOT if self.random.random() < 0.1 else f"hash-{self.random.randint(1, self.town.contents):05}"
+        return (
+            HOT if self.random.random() < 0.1 else f"hash-{self.random.randint(1, self.backlog.contents):05}"
+        )
 
     def _any_code(self) -> str:
         return self.codes.pop(self.random.randrange(len(self.codes)))
@@ -197,16 +199,18 @@ def test_each_row_is_released_once_and_nobody_meets_a_deadlock(
     sized: Callable[[int, int], int],
     record_property: Callable[[str, object], None],
 ) -> None:
-    town = Town(sized(100_000, 20_000))
-    town.fill(db)
-    assert (number(db, DUE), number(db, "select count(*) from pastes")) == (town.half, town.pastes)
+    backlog = Backlog(sized(100_000, 20_000))
+    backlog.fill(db)
+    assert (number(db, DUE), number(db, "select count(*) from pastes")) == (backlog.half, backlog.pastes)
     clients = [connect() for _ in range(WRITERS + 8)]
     stop = Event()
     with ThreadPoolExecutor(len(clients)) as threads:
-        writers = [Writer(client, n, town) for n, client in enumerate(clients[:WRITERS])]
+        writers = [Writer(client, n, backlog) for n, client in enumerate(clients[:WRITERS])]
         writing = [threads.submit(writer.work_until, stop) for writer in writers]
         drains = [drain_by_call, drain_by_hand] * 4
-        draining = [threads.submit(drain, clients[WRITERS + n], town.batch) for n, drain in enumerate(drains)]
+        draining = [
+            threads.submit(drain, clients[WRITERS + n], backlog.batch) for n, drain in enumerate(drains)
+        ]
         try:
             drained = sum((future.result() for future in draining), Counter[str]())
         finally:
@@ -222,7 +226,9 @@ def test_each_row_is_released_once_and_nobody_meets_a_deadlock(
     inserted = written["insert_first"] + written["count_first"]
     deleted = written["delete_first"] + written["uncount_first"]
     left = number(db, "select count(*) from pastes")
-    assert number(db, "select sum(rows_deleted) from reaper.runs") == town.pastes + inserted - deleted - left
+    assert (
+        number(db, "select sum(rows_deleted) from reaper.runs") == backlog.pastes + inserted - deleted - left
+    )
     assert db.execute("select * from reaper.check_invariants()").fetchall() == []
     assert db.execute("select * from reaper.drift").fetchall() == []
     assert db.execute("select * from reaper.blocked").fetchall() == []

@@ -6,8 +6,8 @@ from tests.support.interleavings.actors import Connection
 from tests.support.interleavings.explorer import Actor, Exploration, Run
 from tests.support.interleavings.put_scenes import commit, is_kept, is_there, upload_and_commit
 from tests.support.interleavings.scenes import (
-    Stage,
-    World,
+    ExploredDatabase,
+    StartState,
     begin,
     codes,
     committed,
@@ -41,42 +41,44 @@ def new_paste_stands(conn: Connection, run: Run) -> list[str]:
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
 @pytest.mark.parametrize("order", [(INSERT, ADD), (ADD, INSERT)], ids=["insert first", "count first"])
 def test_content_is_not_collected_from_a_paste_that_is_being_inserted(
-    stage: Stage, order: tuple[str, str], isolation: str, copied: tuple[str, ...]
+    database: ExploredDatabase, order: tuple[str, str], isolation: str, copied: tuple[str, ...]
 ) -> None:
     writer = Actor(begin(order[0]), order[1], "commit", isolation=isolation)
-    world = World(unnamed=("g", "h"), copied=copied)
-    result = interleave(stage, world, {"writer": writer, "collector": COLLECTOR}, new_paste_stands)
+    start = StartState(unnamed=("g", "h"), copied=copied)
+    result = interleave(database, start, {"writer": writer, "collector": COLLECTOR}, new_paste_stands)
     result.assert_clean(allow=BELATED)
-    assert stage.explored(result) >= 7
+    assert database.explored(result) >= 7
     assert collected(result) == {1, 2}
     assert not result.waits("collector1"), "a writer is never waited for"
 
 
-def test_a_commit_at_the_door_finds_its_content_or_makes_it_anew(stage: Stage) -> None:
-    world = World(unnamed=("h",), copied=("h",), begun={"new": "h"})
+def test_a_commit_at_the_door_finds_its_content_or_makes_it_anew(database: ExploredDatabase) -> None:
+    start = StartState(unnamed=("h",), copied=("h",), begun={"new": "h"})
     actors = {"writer": Actor(begin(commit("new")), "commit"), "collector": COLLECTOR}
-    result = interleave(stage, world, actors, is_kept("new")).assert_clean()
-    assert stage.explored(result) >= 5
+    result = interleave(database, start, actors, is_kept("new")).assert_clean()
+    assert database.explored(result) >= 5
     assert collected(result) == {0, 1}
 
 
-def test_who_counted_on_the_content_is_told_when_its_bytes_are_needed(stage: Stage) -> None:
-    world = World(unnamed=("h",), begun={"new": "h"})
+def test_who_counted_on_the_content_is_told_when_its_bytes_are_needed(database: ExploredDatabase) -> None:
+    start = StartState(unnamed=("h",), begun={"new": "h"})
     writer = Actor(begin(commit("new", uploaded=False)), "commit", upload_and_commit)
-    result = interleave(stage, world, {"writer": writer, "collector": COLLECTOR}, is_there)
+    result = interleave(database, start, {"writer": writer, "collector": COLLECTOR}, is_there)
     assert result.assert_clean(allow={"RP002"}).errors("RP002")
 
 
-def test_content_goes_once_whoever_lets_it_go(stage: Stage) -> None:
+def test_content_goes_once_whoever_lets_it_go(database: ExploredDatabase) -> None:
     """The drop of its last paste, a user's own delete, and two who collect."""
-    world = World(due={"a": "h"}, unnamed=("g",), copied=("g", "h"), claimed={"batch": 1}, later="1 hour")
+    start = StartState(
+        due={"a": "h"}, unnamed=("g",), copied=("g", "h"), claimed={"batch": 1}, later="1 hour"
+    )
     actors = {"worker": dropper("batch"), "collector": COLLECTOR, "second": Actor(COLLECT)}
-    result = interleave(stage, world, actors).assert_clean()
-    assert stage.explored(result) >= 30
+    result = interleave(database, start, actors).assert_clean()
+    assert database.explored(result) >= 30
 
 
-def test_a_collection_that_is_taken_back_takes_nothing(stage: Stage) -> None:
-    world = World(unnamed=("h",), copied=("h",))
+def test_a_collection_that_is_taken_back_takes_nothing(database: ExploredDatabase) -> None:
+    start = StartState(unnamed=("h",), copied=("h",))
     writer = Actor(begin(INSERT), ADD, "commit")
     actors = {"writer": writer, "collector": Actor(begin(COLLECT), "rollback")}
 
@@ -84,4 +86,4 @@ def test_a_collection_that_is_taken_back_takes_nothing(stage: Stage) -> None:
         left = values(conn, "select content_hash from content")
         return new_paste_stands(conn, run) + ([] if left == ["h"] else ["the content is lost"])
 
-    interleave(stage, world, actors, judge).assert_clean(allow=BELATED)
+    interleave(database, start, actors, judge).assert_clean(allow=BELATED)

@@ -1,15 +1,7 @@
 """A claim leases due rows, each to one worker."""
 
 from tests.support.mutants.mutant import READ_COMMITTED, mutant
-from tests.support.mutants.scene import Scene, from_an_old_snapshot
-
-SWALLOW = """
-create function swallow() returns trigger language plpgsql as $$ begin
-    if old.short_code = 'bad' then return null; end if;
-    return case tg_op when 'DELETE' then old else new end;
-end $$;
-create trigger swallow before {} on pastes for each row execute function swallow();
-"""
+from tests.support.mutants.scene import SWALLOW, Scene, from_an_old_snapshot
 
 
 def a_row_is_claimed_once(scene: Scene) -> None:
@@ -66,46 +58,46 @@ MUTANTS = [
     mutant(
         "a claim takes marked rows",
         a_row_is_claimed_once,
-        "expiry/claim_expired",
-        "and p.deletion_status = 'NOT_EXPIRED'",
+        function="claim_expired",
+        replace="and p.deletion_status = 'NOT_EXPIRED'",
     ),
     mutant(
         "a claim takes live rows",
         only_what_is_due_is_claimed,
-        "expiry/claim_expired",
-        "where p.expires_at <= v_now",
-        "where true",
+        function="claim_expired",
+        replace="p.expires_at <= v_now",
+        by="true",
     ),
     mutant(
         "a claim has no limit",
         no_more_is_claimed_than_was_asked_for,
-        "expiry/claim_expired",
-        "limit p_limit",
+        function="claim_expired",
+        replace="limit p_limit",
     ),
     mutant(
         "a claim has no order",
         the_oldest_are_claimed_first,
-        "expiry/claim_expired",
-        "order by p.expires_at, p.short_code",
-        "order by p.short_code",
+        function="claim_expired",
+        replace="order by p.expires_at, p.short_code",
+        by="order by p.short_code",
     ),
     mutant(
         "a claim takes blocked rows",
         what_is_blocked_is_left_alone,
-        "expiry/claim_expired",
-        "and p.short_code <> all (v_blocked)",
+        function="claim_expired",
+        replace="and p.short_code <> all (v_blocked)",
     ),
     mutant(
         "a mark is not asked whether it was set",
         a_mark_that_a_trigger_swallows_blocks_its_row,
-        "expiry/mark_or_block",
-        "if cardinality(codes) = cardinality(p_codes) then",
-        "if true then",
+        function="mark_or_block",
+        replace="cardinality(codes) = cardinality(p_codes)",
+        by="true",
     ),
     mutant(
         "a claim takes any snapshot",
         a_claim_from_an_old_snapshot_is_refused,
-        "expiry/claim_expired",
-        READ_COMMITTED,
+        function="claim_expired",
+        replace=READ_COMMITTED,
     ),
 ]

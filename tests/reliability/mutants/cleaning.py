@@ -4,11 +4,6 @@ from tests.support.mutants.mutant import mutant
 from tests.support.mutants.scene import Scene, failure
 from tests.support.paste_fixtures import owe
 
-FAILED = (
-    "(select from reaper_internal.failed_objects(p_failed) as f"
-    " where f.backend = q.backend and f.object_key = q.object_key)"
-)
-
 
 def a_lease_that_ran_out_settles_nothing(scene: Scene) -> None:
     owe(scene.db, "k")
@@ -88,83 +83,87 @@ MUTANTS = [
     mutant(
         "a lease that is gone settles",
         a_lease_that_ran_out_settles_nothing,
-        "cleanup/require_lease",
-        "coalesce(p_held, '{}') = '{}' or",
-        "false or",
+        function="require_lease",
+        replace="coalesce(p_held, '{}') = '{}'",
+        by="false",
     ),
     mutant(
         "two delete one object",
         what_one_deletes_is_left_to_it,
-        "cleanup/lease_cleanup",
-        " and d.next_attempt <= p_due",
+        function="lease_cleanup",
+        replace="and d.next_attempt <= p_due",
     ),
     mutant(
         "what failed again is forgotten",
         what_failed_stays_owed_and_what_is_gone_leaves_the_account,
-        "cleanup/finish_deleted",
-        f"         where q.lease = p_lease\n           and not exists {FAILED}\n        returning",
-        "         where q.lease = p_lease\n        returning",
+        function="finish_deleted",
+        replace="and not exists (select …) returning",
+        by="returning",
     ),
     mutant(
         "what was deleted late stays in the account",
         what_failed_stays_owed_and_what_is_gone_leaves_the_account,
-        "cleanup/finish_deleted",
-        "from gone g group by g.backend",
-        "from gone g where false group by g.backend",
+        function="finish_deleted",
+        replace="from gone g group by",
+        by="from gone g where false group by",
     ),
     mutant(
         "a refusal is not counted",
         the_tenth_refusal_is_the_last,
-        "cleanup/postpone_failed",
-        "q.attempts + case when f.outage then 0 else 1 end",
-        "q.attempts",
+        function="postpone_failed",
+        replace="+ case when f.outage then 0 else 1 end",
     ),
     mutant(
         "nothing is ever given up",
         the_tenth_refusal_is_the_last,
-        "cleanup/move_to_dlq",
-        " or (q.attempts >= 9 and not f.outage)",
+        function="move_to_dlq",
+        replace="or (q.attempts >= 9 and not f.outage)",
     ),
     mutant(
         "dead letters are lost",
         the_tenth_refusal_is_the_last,
-        "cleanup/move_to_dlq",
-        "      from buried b\n",
-        "      from buried b where false\n",
+        function="move_to_dlq",
+        replace="from buried b",
+        by="… where false",
     ),
     mutant(
         "outages bury",
         outages_bury_nothing,
-        "cleanup/move_to_dlq",
-        "q.attempts >= 9 and not f.outage",
-        "q.attempts >= 9",
+        function="move_to_dlq",
+        replace="and not f.outage",
     ),
-    mutant("a denial is tried again", a_denial_is_final, "cleanup/move_to_dlq", "(f.permanent or", "("),
+    mutant(
+        "a denial is tried again",
+        a_denial_is_final,
+        function="move_to_dlq",
+        replace="(f.permanent or",
+        by="(",
+    ),
     mutant(
         "a lease may be lost in a crash",
         a_lease_is_on_disk_before_anything_is_deleted,
-        "cleanup/claim_cleanup",
-        "perform reaper_internal.commit_durably();",
+        function="claim_cleanup",
+        replace="perform …commit_durably();",
     ),
     mutant(
         "a retry loses what it moves",
         what_is_retried_is_owed_again_and_in_one_place,
-        "dlq/retry_dlq",
-        "      from moved m;",
-        "      from moved m where false;",
+        function="retry_dlq",
+        replace="from moved m;",
+        by="from moved m where false;",
     ),
     mutant(
         "a write-off frees names",
         a_write_off_leaves_retired_names_and_takes_the_bytes_of_the_rest,
-        "dlq/lock_dlq",
-        "(p_with_retired or not exists",
-        "(true or not exists",
+        function="lock_dlq",
+        replace="(p_with_retired or",
+        by="(true or",
     ),
     mutant(
         "a write-off keeps the bytes",
         a_write_off_leaves_retired_names_and_takes_the_bytes_of_the_rest,
-        "dlq/write_off_dlq",
-        "from written_off w group by w.backend",
-        "from written_off w where false group by w.backend",
+        function="write_off_dlq",
+        replace="from written_off w group by",
+        by="from written_off w where false group by",
     ),
 ]

@@ -1,16 +1,9 @@
 """A drop decides and decrements, and writes down what is to go."""
 
 from tests.support.mutants.mutant import READ_COMMITTED, Edit, Mutant, mutant
-from tests.support.mutants.scene import Scene, from_an_old_snapshot
+from tests.support.mutants.scene import SWALLOW, Scene, from_an_old_snapshot
 from tests.support.paste_fixtures import refs
 
-SWALLOW = """
-create function swallow() returns trigger language plpgsql as $$ begin
-    if old.short_code = 'bad' then return null; end if;
-    return case tg_op when 'DELETE' then old else new end;
-end $$;
-create trigger swallow before {} on pastes for each row execute function swallow();
-"""
 DEFERRED = """
 create table likes (short_code text references pastes deferrable initially deferred);
 insert into likes values ('bad');
@@ -22,23 +15,10 @@ create function move() returns trigger language plpgsql as $$ begin
 end $$;
 create trigger move after delete on pastes for each row execute function move();
 """
-JOURNAL = """               object_hashes   = v_objects.object_hashes,
-               object_backends = v_objects.object_backends,
-               object_keys     = v_objects.object_keys,
-               object_sizes    = v_objects.object_sizes,
-"""
-DELETE_DEAD = """        delete from public.content c
-         where c.ctid = any (v_counted.dead_places)
-        returning c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
-"""
 KEEP_DEAD = """
-        select c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
-          from public.content c
-         where c.ctid = any (v_counted.dead_places)
+select c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
+  from public.content c where c.ctid = any (v_counted.dead_places)
 """
-END_OF_BATCH = "delete from reaper.batches b where b.batch_id = p_batch_id;"
-ORPHANS = "      from unnest(object_backends, object_sizes) as o (backend, size_bytes)\n"
-DELETE_CONTENT = "delete from public.content c where c.content_hash = any (v_batch.object_hashes);"
 
 
 @from_an_old_snapshot
@@ -190,150 +170,158 @@ MUTANTS = [
     mutant(
         "a drop takes any snapshot",
         a_drop_from_an_old_snapshot_is_refused,
-        "expiry/drop_references",
-        READ_COMMITTED,
+        function="drop_references",
+        replace=READ_COMMITTED,
     ),
     mutant(
         "a drop may be lost in a crash",
         a_drop_is_on_disk_before_anybody_acts_on_it,
-        "expiry/drop_references",
-        "perform reaper_internal.commit_durably();",
+        function="drop_references",
+        replace="perform …commit_durably();",
     ),
     mutant(
         "durable is what the session says",
         a_drop_is_on_disk_before_anybody_acts_on_it,
-        "guards/commit_durably",
-        "in ('off', 'local')",
-        "in ('local')",
+        function="commit_durably",
+        replace="'off', 'local'",
+        by="'local'",
     ),
     mutant(
         "a drop is done again when it is asked again",
         a_drop_whose_answer_was_lost_answers_the_same_again,
-        "expiry/drop_references",
-        "if v_batch.state = 'CLAIMED' then",
-        "if true then",
+        function="drop_references",
+        replace="v_batch.state = 'CLAIMED'",
+        by="true",
     ),
-    mutant("a drop writes no journal", what_is_released_is_written_down, "expiry/drop_references", JOURNAL),
+    mutant(
+        "a drop writes no journal",
+        what_is_released_is_written_down,
+        function="drop_references",
+        replace="object_hashes = …object_sizes,",
+    ),
     mutant(
         "a drop does not write down which rows went",
         only_what_went_is_written_down_as_gone,
-        "expiry/drop_references",
-        "short_codes     = v_released.deleted_codes,",
+        function="drop_references",
+        replace="short_codes = v_released.deleted_codes,",
     ),
     mutant(
         "a drop does not look at the expiry again",
         a_paste_that_was_extended_by_hand_lives_on,
-        "expiry/release_rows",
-        " and p.expires_at <= p_now\n        returning",
-        "\n        returning",
+        function="release_rows",
+        replace="and p.expires_at <= p_now returning",
+        by="returning",
     ),
     mutant(
         "a drop does not give back what lives",
         a_paste_that_was_extended_by_hand_lives_on,
-        "expiry/release_rows",
-        "reaper_internal.return_rows(v_rest)",
-        "reaper_internal.return_rows('{}')",
+        function="release_rows",
+        replace="return_rows(v_rest)",
+        by="return_rows('{}')",
     ),
     mutant(
         "a drop does not look at the mark again",
         a_row_that_was_given_back_is_not_taken,
-        "expiry/lock_marked",
-        " and p.deletion_status = 'DELETION_IN_PROGRESS'",
+        function="lock_marked",
+        replace="and p.deletion_status = 'DELETION_IN_PROGRESS'",
         times=2,
     ),
     mutant(
         "a row that moved is not looked for",
         a_row_that_moved_since_the_claim_goes_all_the_same,
-        "expiry/lock_marked",
-        "if codes is distinct from p_codes then",
-        "if false then",
+        function="lock_marked",
+        replace="if codes is distinct from p_codes then",
+        by="if false then",
     ),
     mutant(
         "places are trusted",
         a_place_that_holds_another_row_by_now_is_not_trusted,
-        "expiry/lock_marked",
-        "if codes is distinct from p_codes then",
-        "if codes is null then",
+        function="lock_marked",
+        replace="if codes is distinct from p_codes then",
+        by="if codes is null then",
     ),
     mutant(
         "a drop believes that what it deleted is gone",
         a_deletion_that_a_trigger_swallows_blocks_its_row,
-        "expiry/release_rows",
-        "if v_stuck <> '{}' then",
-        "if false then",
+        function="release_rows",
+        replace="v_stuck <> '{}'",
+        by="false",
     ),
     mutant(
         "a drop does not hear deferred constraints",
         one_bad_row_does_not_stop_the_rest,
-        "expiry/release_rows",
-        "set constraints all immediate;",
+        function="release_rows",
+        replace="set constraints all immediate;",
     ),
     mutant(
         "a drop subtracts one per content",
         every_reference_is_subtracted,
-        "expiry/release_contents",
-        "coalesce(c.ref_count, 0) - s.refs as",
-        "coalesce(c.ref_count, 0) - 1 as",
+        function="release_contents",
+        replace="- s.refs",
+        by="- 1",
     ),
     mutant(
         "a drop believes the count",
         a_count_that_is_too_low_costs_nobody_their_content,
-        "expiry/release_contents",
-        "n.expected <= 0 and n.found = 0 as",
-        "n.expected <= 0 as",
+        function="release_contents",
+        replace="and n.found = 0",
     ),
     mutant(
         "a count that is too low stays so",
         a_count_that_is_too_low_costs_nobody_their_content,
-        "expiry/release_contents",
-        "greatest(n.expected, n.found) as",
-        "greatest(n.expected, 0) as",
+        function="release_contents",
+        replace="greatest(n.expected, n.found)",
+        by="greatest(n.expected, 0)",
     ),
     mutant(
         "drift is not written down",
         a_count_that_is_too_low_costs_nobody_their_content,
-        "expiry/release_contents",
-        "where n.expected < 0 or (n.expected > 0) <> (n.found > 0)",
-        "where false",
+        function="release_contents",
+        replace="where n.expected < 0 or …(n.found > 0)",
+        by="where false",
     ),
     mutant(
         "content that moved is not looked for",
         content_that_moved_meanwhile_goes_all_the_same,
-        "expiry/release_contents",
-        "if v_rows + cardinality(object_hashes) < v_counted.contents then",
-        "if false then",
+        function="release_contents",
+        replace="if v_rows + …v_counted.contents then",
+        by="if false then",
     ),
     Mutant(
         "content goes when the batch is settled",
         content_that_is_gone_can_be_stored_again_before_its_object_is,
         (
-            Edit("expiry/release_contents", DELETE_DEAD, KEEP_DEAD),
             Edit(
-                "expiry/finish_batch",
-                END_OF_BATCH,
-                f"{END_OF_BATCH} {DELETE_CONTENT}",
+                function="release_contents",
+                replace="delete from public.content c where c.ctid …c.size_bytes",
+                by=KEEP_DEAD,
+            ),
+            Edit(
+                function="finish_batch",
+                replace="delete from …batches …;",
+                by="… delete from public.content c where c.content_hash = any (v_batch.object_hashes);",
             ),
         ),
     ),
     mutant(
         "copies are forgotten",
         every_copy_goes_with_its_content,
-        "expiry/release_objects",
-        "if exists (select from reaper.object_locations) then",
-        "if false then",
+        function="release_objects",
+        replace="if exists (select from …object_locations) then",
+        by="if false then",
     ),
     mutant(
         "copies stay in the account",
         every_copy_goes_with_its_content,
-        "expiry/delete_object_locations",
-        "from taken t group by t.backend",
-        "from taken t where false group by t.backend",
+        function="delete_object_locations",
+        replace="from taken t group by",
+        by="from taken t where false group by",
     ),
     mutant(
         "released bytes are not booked",
         what_is_released_is_written_down,
-        "expiry/release_objects",
-        ORPHANS,
-        f"{ORPHANS} where false",
+        function="release_objects",
+        replace="unnest(object_backends, object_sizes) as o (…)",
+        by="… where false",
     ),
 ]

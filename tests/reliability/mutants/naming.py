@@ -3,8 +3,6 @@
 from tests.support.mutants.mutant import mutant
 from tests.support.mutants.scene import Scene
 
-RETIRED = "         where n.backend || '/' || n.object_key <> all (v_kept)\n"
-
 
 def a_name_that_may_come_back_is_retired_until_its_object_is_gone(scene: Scene) -> None:
     batch = scene.released("a", content="h", own_key=False)
@@ -52,54 +50,54 @@ MUTANTS = [
     mutant(
         "objects are called by their hash",
         a_late_deletion_hits_no_new_object,
-        "doors/fresh_key",
-        "replace(gen_random_uuid()::text, '-', '')",
-        "repeat('0', 32)",
+        function="fresh_key",
+        replace="replace(gen_random_uuid()::text, '-', '')",
+        by="repeat('0', 32)",
     ),
     mutant(
         "names are not retired",
         a_name_that_may_come_back_is_retired_until_its_object_is_gone,
-        "expiry/release_objects",
-        RETIRED,
-        " where false",
+        function="release_objects",
+        replace="n.backend || '/' || n.object_key <> all (v_kept)",
+        by="false",
     ),
     mutant(
         "a bare hash counts as a name of our own",
         a_name_that_may_come_back_is_retired_until_its_object_is_gone,
-        "expiry/reusable_names",
-        "where not (starts_with",
-        "where false and not (starts_with",
+        function="reusable_names",
+        replace="where not (starts_with",
+        by="where false and not (starts_with",
     ),
     mutant(
         "the guard of retired names is blind",
         a_name_that_may_come_back_is_retired_until_its_object_is_gone,
-        "guards/require_free_key",
-        "if exists (select",
-        "if false and exists (select",
+        function="require_free_key",
+        replace="if exists (select",
+        by="if false and exists (select",
     ),
     mutant(
         "what another content names is deleted",
         an_object_that_another_content_names_stays,
-        "expiry/release_objects",
-        "v_kept := reaper_internal.names_in_use(v_places, v_names);",
-        "v_kept := '{}';",
+        function="release_objects",
+        replace="v_kept := …;",
+        by="v_kept := '{}';",
     ),
     mutant(
         "names stay retired for ever",
         a_name_that_may_come_back_is_retired_until_its_object_is_gone,
-        "expiry/finish_batch",
-        "perform reaper_internal.free_names(v_batch.object_keys);",
+        function="finish_batch",
+        replace="perform …free_names(…);",
     ),
     mutant(
         "names are freed while their deletion is owed",
         a_name_stays_retired_while_its_deletion_is_owed,
-        "cleanup/free_names",
-        " and k.object_key <> all (v_owed)",
+        function="free_names",
+        replace="and k.object_key <> all (v_owed)",
     ),
     mutant(
         "the queue frees no name",
         a_retired_name_is_free_when_the_queue_is_done_with_it,
-        "cleanup/finish_deleted",
-        "perform reaper_internal.free_names(v_keys);",
+        function="finish_deleted",
+        replace="perform …free_names(…);",
     ),
 ]

@@ -2,17 +2,13 @@ from collections.abc import Callable
 
 import pytest
 
-pytest.register_assert_rewrite(
-    *(f"tests.reliability.programs.{each}" for each in ("world", "writing", "reading", "working", "owing"))
-)
-
-from tests.support.paste_fixtures import Connection  # noqa: E402
-from tests.support.programs.model import World  # noqa: E402
+from tests.support.paste_fixtures import Connection
+from tests.support.programs.model import Model
 
 
 @pytest.fixture
-def world(db: Connection, connect: Callable[..., Connection]) -> World:
+def model(db: Connection, connect: Callable[..., Connection]) -> Model:
     """A database for many programs."""
-    world = World(db, connect(autocommit=False))
-    world.prepare()
-    return world
+    model = Model(db, connect(autocommit=False))
+    model.prepare()
+    return model

@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.reliability.mutants import dropping, naming
 from tests.support.mutants.mutant import Mutant
 from tests.support.ordeals import Ordeal
-from tests.support.programs.model import World
+from tests.support.programs.model import Model
 from tests.support.programs.program import Program
 
 PROGRAMS, STEPS = 8, 100
@@ -22,9 +22,9 @@ SOON = {
 FOUND_SOON = [mutant for mutant in (*dropping.MUTANTS, *naming.MUTANTS) if mutant.what in SOON]
 
 
-def run(world: World, seed: int, shrink: bool = True) -> None:
+def run(model: Model, seed: int, shrink: bool = True) -> None:
     """So many programs that are drawn from a seed; where one fails, a short one that does is shown."""
-    machine = type("Program", (Program,), {"world": world})
+    machine = type("Program", (Program,), {"model": model})
     hypothesis.seed(seed)(machine)
     run_state_machine_as_test(
         machine,
@@ -40,29 +40,29 @@ def run(world: World, seed: int, shrink: bool = True) -> None:
     )
 
 
-def run_many(world: World) -> None:
+def run_many(model: Model) -> None:
     """Far more programs than should be needed."""
     for seed in range(1, 20):
-        run(world, seed, shrink=False)
+        run(model, seed, shrink=False)
 
 
 @pytest.mark.ordeal("state machine", aim="200,000 steps", share=14)
 def test_random_programs_break_no_promise(
-    world: World, ordeal: Ordeal, monkeypatch: pytest.MonkeyPatch
+    model: Model, ordeal: Ordeal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A program takes a third of a second: a short one is worth a minute, not five.
     monkeypatch.setattr(engine, "MAX_SHRINKING_SECONDS", 60)
     for number in ordeal.rounds(short=1):
         print(f"these programs again: --seed {ordeal.seed + number}")
-        run(world, ordeal.seed + number)
-        world.tidy()
-    for what, times in world.seen.items():
+        run(model, ordeal.seed + number)
+        model.tidy()
+    for what, times in model.seen.items():
         ordeal.survived(what, times)
 
 
 @pytest.mark.parametrize("mutant", FOUND_SOON, ids=lambda mutant: mutant.what)
-def test_programs_find_out_when_a_safeguard_is_taken_away(world: World, mutant: Mutant) -> None:
+def test_programs_find_out_when_a_safeguard_is_taken_away(model: Model, mutant: Mutant) -> None:
     for edit in mutant.edits:
-        edit.load(world.db)
+        edit.load(model.db)
     with pytest.raises(AssertionError):
-        run_many(world)
+        run_many(model)

@@ -1,27 +1,16 @@
-"""An arena for each test: a database, a folder and a bucket for objects, and an empty Valkey."""
+"""A world for races: a database, and a folder for objects that processes share without a server."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from moto.s3.models import s3_backends
 
-from reaper.dev.embedded import Moto, Valkey
-from tests.services.drain.conftest import moto, numbers, valkey  # noqa: F401
-from tests.support.races.world import Arena, folder
-from tests.support.world import ACCOUNT
+from reaper.dev.embedded import Valkey
+from tests.support.folder_store import FolderStore
+from tests.support.races.world import RaceWorld
 
 
 @pytest.fixture
-def arena(
-    dsn: str,
-    valkey: Valkey,  # noqa: F811
-    moto: Moto,  # noqa: F811
-    tmp_path: Path,
-) -> Iterator[Arena]:
-    bucket = f"arena-{next(numbers)}"
-    s3_backends[ACCOUNT]["aws"].create_bucket(bucket, "us-east-1")
-    with folder() as path:
-        arena = Arena(dsn, valkey.url, moto.endpoint_url, bucket, folder=path, reports=tmp_path)
-        arena.cache().flushall()
-        yield arena
+def races(dsn: str, valkey: Valkey, scratch: Path) -> Iterator[RaceWorld]:
+    with RaceWorld(dsn, valkey.url, {"default": FolderStore(scratch / "objects")}, scratch) as races:
+        yield races

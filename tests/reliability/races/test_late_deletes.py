@@ -6,30 +6,23 @@ from datetime import timedelta
 import pytest
 
 from reaper.store.store import Store
-from tests.support.races.world import Arena
-from tests.support.world import continued, ended, stopped
+from tests.support.forked_processes import continued, ended, stopped
+from tests.support.world import DAY, World
 
-DAY = timedelta(days=1)
 DATA = b"created, collected, created again"
 
-Step = Callable[[Arena], None]
+Step = Callable[[World], None]
 
 
-@pytest.fixture(autouse=True)
-def _a_real_bucket(arena: Arena) -> None:
-    """Requests over a wire, as the worker that is late sends them."""
-    arena.folder = None
-
-
-def nothing(_: Arena) -> None:
+def nothing(_: World) -> None:
     """Nobody notices that the worker is late."""
 
 
-def taken_over(arena: Arena) -> None:
+def taken_over(world: World) -> None:
     """The watchdog takes its batch, and another worker does what it should have done."""
-    arena.advance_clock("61 seconds")
-    arena.watchdog()
-    arena.drain()
+    world.advance_clock("61 seconds")
+    world.watchdog()
+    world.drain()
 
 
 def read(store: Store, code: str) -> bytes | None:
@@ -40,65 +33,65 @@ def read(store: Store, code: str) -> bytes | None:
 @pytest.mark.parametrize("meanwhile", [nothing, taken_over])
 @pytest.mark.parametrize("point", ["after claim_expired", "after drop_references", "after cache.forget"])
 def test_a_worker_that_stops_before_its_deletion_deletes_nothing_that_was_created_since(
-    arena: Arena, point: str, meanwhile: Step
+    world: World, point: str, meanwhile: Step
 ) -> None:
-    with arena.opened() as (store, _):
+    with world.opened() as (store, _):
         first = store.put(DATA, timedelta(seconds=1))
-        old_key = arena.keys()
-        arena.advance_clock("2 seconds")
-        worker = arena.doomed(point, "stop")
+        old_key = world.keys()
+        world.advance_clock("2 seconds")
+        worker = world.stopped_drain(point)
         stopped(worker)
 
         again = store.put(DATA, DAY)
-        meanwhile(arena)
+        meanwhile(world)
         assert read(store, again.short_code) == DATA
 
         continued(worker)
         assert ended(worker) == 0
-        arena.cache().flushall()
+        world.cache().flushall()
         assert read(store, again.short_code) == DATA
         assert store.get(first.short_code) is None
-        assert len(arena.keys()) == 1
+        assert len(world.keys()) == 1
         # One that was created before the release keeps the object; one that came after it has another.
-        assert (arena.keys() == old_key) == (point == "after claim_expired")
-        arena.settle()
+        assert (world.keys() == old_key) == (point == "after claim_expired")
+        world.settle()
         assert read(store, again.short_code) == DATA
 
 
-def test_content_that_is_created_before_the_release_keeps_its_object(arena: Arena) -> None:
-    with arena.opened() as (store, backends):
+def test_content_that_is_created_before_the_release_keeps_its_object(world: World) -> None:
+    with world.opened() as (store, backends):
         store.put(DATA, timedelta(seconds=1))
-        arena.advance_clock("2 seconds")
-        worker = arena.doomed("after claim_expired", "stop")
+        world.advance_clock("2 seconds")
+        worker = world.stopped_drain("after claim_expired")
         stopped(worker)
         again = store.put(DATA, DAY)
         continued(worker)
         assert ended(worker) == 0
         assert len(backends["default"].puts) == 1
         assert read(store, again.short_code) == DATA
-        arena.settle()
+        world.settle()
 
 
 def test_a_deletion_that_arrives_at_last_after_ten_lives_of_the_content_hits_none_of_them(
-    arena: Arena,
+    world: World,
 ) -> None:
-    with arena.opened() as (store, _):
+    with world.opened() as (store, _):
         store.put(DATA, timedelta(seconds=1))
-        arena.advance_clock("2 seconds")
-        worker = arena.doomed("after cache.forget", "stop")
+        world.advance_clock("2 seconds")
+        worker = world.stopped_drain("after cache.forget")
         stopped(worker)
         keys = set()
         for _ in range(10):
             code = store.put(DATA, timedelta(seconds=60)).short_code
-            keys |= arena.keys()
-            arena.advance_clock("61 seconds")
-            arena.watchdog()
-            arena.drain()
+            keys |= world.keys()
+            world.advance_clock("61 seconds")
+            world.watchdog()
+            world.drain()
             assert store.get(code) is None
         last = store.put(DATA, DAY).short_code
         assert len(keys) == 11
         continued(worker)
         assert ended(worker) == 0
         assert read(store, last) == DATA
-        arena.settle()
+        world.settle()
         assert read(store, last) == DATA

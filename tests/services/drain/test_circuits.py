@@ -1,7 +1,8 @@
 """A backend that does not answer is left alone by all processes, and the others never notice."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -9,63 +10,17 @@ from reaper.db.connection import connect as connect_to
 from reaper.db.retry import RetryPolicy
 from reaper.db.session import Session
 from reaper.errors import CircuitOpen, ConfigError, Unreachable
-from reaper.model import Failed, StoredObject
+from reaper.model import Failed
 from reaper.queries import Queries
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
 from reaper.telemetry.events import Telemetry
 from tests.support.captured_logs import capture_logs
+from tests.support.folder_store import FolderStore
 from tests.support.paste_fixtures import value
+from tests.support.watched_store import WatchedStore
 
 AWAY = Failed("no connection", outage=True)
 OPEN_IT = 5
-
-
-class Scripted:
-    """A store that answers as it is told, and counts how often it is asked."""
-
-    def __init__(self) -> None:
-        self.left: Mapping[str, Failed] = {}
-        self.error: Exception | None = None
-        self.asked = 0
-
-    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
-        self.asked += 1
-        return {key: self.left[key] for key in keys if key in self.left}
-
-    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
-        return {key: StoredObject(key, len(self.answer())) for key in keys}
-
-    def list(self, after: str = "") -> Iterator[StoredObject]:
-        yield StoredObject(after, len(self.answer()))
-        self.answer()
-
-    def get(self, key: str) -> bytes | None:
-        return self.answer() + key.encode()
-
-    def put(self, *_: Any) -> None:
-        self.answer()
-
-    def digest(self, _: str) -> None:
-        self.answer()
-
-    def check(self) -> None:
-        self.answer()
-
-    def probe(self) -> None:
-        self.answer()
-
-    @property
-    def notes(self) -> Sequence[str]:
-        return ("noted",)
-
-    def answer(self) -> bytes:
-        self.asked += 1
-        if self.error:
-            raise self.error
-        return b""
-
-    def __repr__(self) -> str:
-        return "Scripted()"
 
 
 class Time:
@@ -105,12 +60,12 @@ def circuits(process: Callable[[], Circuits]) -> Circuits:
 
 
 @pytest.fixture
-def inner() -> Scripted:
-    return Scripted()
+def inner(scratch: Path) -> WatchedStore:
+    return WatchedStore(FolderStore(scratch))
 
 
 @pytest.fixture
-def store(inner: Scripted, circuits: Circuits) -> GuardedStore:
+def store(inner: WatchedStore, circuits: Circuits) -> GuardedStore:
     return GuardedStore("cold", inner, circuits)
 
 
@@ -120,11 +75,12 @@ def open_circuit(circuits: Circuits, backend: str = "cold") -> None:
 
 
 def test_a_backend_that_is_away_is_asked_five_times_and_then_left_alone(
-    store: GuardedStore, inner: Scripted, db: Any
+    store: GuardedStore, inner: WatchedStore, db: Any
 ) -> None:
-    inner.left = {"a": AWAY, "b": AWAY}
+    away = {"a": AWAY, "b": AWAY}
+    inner.on_delete = lambda _: away
     for _ in range(OPEN_IT):
-        assert store.delete(["a", "b"]) == inner.left
+        assert store.delete(["a", "b"]) == away
     with capture_logs() as logs:
         left = store.delete(["a", "b"])
     assert left == dict.fromkeys(["a", "b"], Failed("circuit is open", outage=True))
@@ -143,20 +99,20 @@ def test_a_backend_that_is_away_is_asked_five_times_and_then_left_alone(
     ],
 )
 def test_an_answer_for_one_key_is_an_answer(
-    store: GuardedStore, inner: Scripted, circuits: Circuits, left: Mapping[str, Failed]
+    store: GuardedStore, inner: WatchedStore, circuits: Circuits, left: Mapping[str, Failed]
 ) -> None:
     for _ in range(2):
         for _ in range(OPEN_IT - 1):
             circuits.failed("cold", "no connection")
-        inner.left = left
+        inner.on_delete = lambda _: left
         store.delete(["a", "b"])
     assert not circuits.is_open("cold")
 
 
 def test_a_key_that_is_named_twice_counts_once(
-    store: GuardedStore, inner: Scripted, circuits: Circuits
+    store: GuardedStore, inner: WatchedStore, circuits: Circuits
 ) -> None:
-    inner.left = {"a": AWAY}
+    inner.on_delete = lambda _: {"a": AWAY}
     for _ in range(OPEN_IT):
         store.delete(["a", "a"])
     assert circuits.is_open("cold")
@@ -209,13 +165,25 @@ def test_a_late_answer_closes_the_circuit(circuits: Circuits) -> None:
     assert [line["event"] for line in logs] == ["circuit closed"]
 
 
-def test_a_success_is_no_question_to_postgresql_each_time(
-    circuits: Circuits, time: Time, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(
-        "reaper.queries.Queries.record_backend_success", lambda _, backend: told.append(backend)
-    )
+class Told:
+    """A session that only notes which backend answered, or did not."""
+
+    def __init__(self) -> None:
+        self.successes: list[str] = []
+
+    def call(self, ask: Callable[[Any], object]) -> object:
+        return ask(self)
+
+    def record_backend_success(self, backend: str) -> None:
+        self.successes.append(backend)
+
+    def record_backend_failure(self, *_: str) -> bool:
+        return False
+
+
+def test_a_success_is_no_question_to_postgresql_each_time(time: Time) -> None:
+    session = Told()
+    circuits, told = Circuits(cast("Session", session), Telemetry(), time), session.successes
     for _ in range(100):
         circuits.succeeded("cold")
         circuits.succeeded("default")
@@ -239,7 +207,7 @@ CALLS: list[Callable[[GuardedStore], Any]] = [
 
 @pytest.mark.parametrize("call", CALLS)
 def test_every_request_counts_and_is_spared(
-    store: GuardedStore, inner: Scripted, circuits: Circuits, call: Callable[[GuardedStore], Any]
+    store: GuardedStore, inner: WatchedStore, circuits: Circuits, call: Callable[[GuardedStore], Any]
 ) -> None:
     call(store)
     inner.error = Unreachable("the S3 store does not answer")
@@ -257,7 +225,7 @@ def test_every_request_counts_and_is_spared(
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_refusal_opens_no_circuit_and_resets_none(
-    store: GuardedStore, inner: Scripted, circuits: Circuits, db: Any, call: Callable[[GuardedStore], Any]
+    store: GuardedStore, inner: WatchedStore, circuits: Circuits, db: Any, call: Callable[[GuardedStore], Any]
 ) -> None:
     circuits.failed("cold", "no connection")
     inner.error = ConfigError("the credentials may not use the bucket")
@@ -267,24 +235,27 @@ def test_a_refusal_opens_no_circuit_and_resets_none(
     assert value(db, "select failures from reaper.circuits") == 1
 
 
-def test_who_wants_to_know_is_let_through(store: GuardedStore, inner: Scripted, circuits: Circuits) -> None:
+def test_who_wants_to_know_is_let_through(
+    store: GuardedStore, inner: WatchedStore, circuits: Circuits
+) -> None:
     open_circuit(circuits)
     store.check()
     store.probe()
-    assert (inner.asked, store.notes, repr(store)) == (2, ("noted",), "Scripted()")
+    assert (inner.asked, store.notes, repr(store)) == (2, inner.notes, repr(inner))
     assert circuits.is_open("cold")
 
 
-def test_without_postgresql_every_backend_is_tried(inner: Scripted, time: Time) -> None:
+def test_without_postgresql_every_backend_is_tried(inner: WatchedStore, time: Time) -> None:
     nowhere = Session(
         lambda: connect_to("postgresql://nobody@127.0.0.1:1/nothing", "x"),
         Queries,
         retry=RetryPolicy(patience=0.0),
     )
     store = GuardedStore("cold", inner, Circuits(nowhere, Telemetry(), time))
+    inner.store.put("a", b"a", 1)
+    inner.on_delete = lambda _: {"a": AWAY}
     with capture_logs() as logs:
         for _ in range(2 * OPEN_IT):
             assert store.get("a") == b"a"
-            inner.left = {"a": AWAY}
-            assert store.delete(["a"]) == inner.left
+            assert store.delete(["a"]) == {"a": AWAY}
     assert [line["event"] for line in logs] == ["circuit states unknown, every backend is tried"]

@@ -1,12 +1,12 @@
 """A drain is killed or stopped among its batches; the watchdog and the next drain put it right."""
 
-import os
 import signal
 from collections.abc import Callable
 
 import pytest
 
-from tests.support.world import World, continued, ended, stopped
+from tests.support.forked_processes import continued, ended, send, stopped
+from tests.support.world import World
 
 POINTS = [
     "after claim_expired",
@@ -23,7 +23,7 @@ def test_what_a_killed_drain_left_is_finished_by_watchdog_and_next_drain(
     world: World, populate: Callable[..., None], point: str
 ) -> None:
     populate(due=DUE, live=500, contents=700)
-    assert ended(world.doomed(point, "kill", nth=3)) == -signal.SIGKILL
+    assert ended(world.killed_drain(point, nth=3)) == -signal.SIGKILL
     assert world.sql("select * from reaper.check_invariants()") == []
     assert world.sql("select * from reaper.in_flight") != []
 
@@ -38,7 +38,7 @@ def test_a_stopped_drain_is_fenced_when_it_wakes_and_goes_on_with_its_next_batch
     world: World, populate: Callable[..., None], point: str
 ) -> None:
     populate(due=DUE, live=500, contents=700)
-    zombie = world.doomed(point, "stop", 2)
+    zombie = world.stopped_drain(point, nth=2)
     stopped(zombie)
     world.outlive()
     world.drain(max_batches=2, batch_size=100)
@@ -57,11 +57,10 @@ def test_a_signal_stops_a_drain_between_batches_and_leaves_nothing_in_flight(
     world: World, populate: Callable[..., None], number: signal.Signals
 ) -> None:
     populate(due=3_000, live=0, contents=3_000)
-    drain = world.apart(batch_size=10)
+    drain = world.drain_process(batch_size=10)
     while world.value("select count(*) from reaper.runs") == 0:
         assert drain.exitcode is None
-    assert drain.pid is not None
-    os.kill(drain.pid, number)
+    send(drain, number)
     assert ended(drain) == 0
     assert world.sql("select * from reaper.in_flight") == []
     assert world.sql("select * from reaper.workers") == []

@@ -8,7 +8,6 @@ from typing import TypeVar
 import psycopg
 import pytest
 
-from reaper.app import Parts
 from reaper.db.session import Session
 from reaper.errors import DatabaseError, Unreachable
 from reaper.queries import Queries
@@ -105,9 +104,8 @@ class Refused(Session[Queries]):
 
 def test_who_cannot_settle_batches_claims_none(world: World, populate: Populate) -> None:
     populate(due=40, live=0, contents=40)
-    parts = Parts(settle_session=Refused(granted=0))
-    with world.app(parts, batch_size=10) as app, pytest.raises(Unreachable, match="too many connections"):
-        app.drain()
+    with pytest.raises(Unreachable, match="too many connections"):
+        world.drain(batch_size=10, parts={"settle_session": Refused(granted=0)})
     assert world.value("select reaper.count_due()") == 40
     assert world.value("select count(*) from reaper.batches") == 0
 
@@ -117,7 +115,7 @@ def test_batches_that_could_not_be_settled_are_known_to_nobody_and_adopted(
 ) -> None:
     populate(due=40, live=0, contents=40)
     # To be opened by adopt and by drain.
-    with world.app(Parts(settle_session=Refused(granted=2)), batch_size=10) as app:
+    with world.app(batch_size=10, parts={"settle_session": Refused(granted=2)}) as app:
         with pytest.raises(Unreachable, match="too many connections"):
             app.drain()
         assert world.value("select count(*) from reaper.batches where state = 'RELEASED'") > 0

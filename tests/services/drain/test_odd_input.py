@@ -29,7 +29,7 @@ def test_a_setting_that_is_wrong_is_never_replaced_by_its_default(
 
 
 def test_a_bucket_name_that_cannot_be_one_is_a_matter_of_configuration(world: World) -> None:
-    world.bucket = "Bad Bucket!"
+    world.extra["REAPER_S3_BUCKET"] = "Bad Bucket!"
     done = world.command("drain")
     assert done.returncode == 4
     assert "REAPER_S3_BUCKET" in done.stderr

@@ -7,7 +7,8 @@ import psycopg
 import pytest
 
 from reaper.expiry import lane
-from tests.support.world import World, ended
+from tests.support.forked_processes import ended
+from tests.support.world import World
 
 
 def test_eight_processes_share_a_backlog_and_leave_exactly_what_lives(
@@ -15,7 +16,7 @@ def test_eight_processes_share_a_backlog_and_leave_exactly_what_lives(
 ) -> None:
     half = sized(50_000, 10_000)
     populate(due=half, live=half, contents=half * 7 // 10, hot=half // 10)
-    drains = [world.apart(batch_size=half // 50) for _ in range(8)]
+    drains = [world.drain_process(batch_size=half // 50) for _ in range(8)]
     assert [ended(drain) for drain in drains] == [0] * 8
     world.judge()
     assert world.value("select sum(rows_deleted) from reaper.runs") == half

@@ -1,17 +1,13 @@
 """Tables as applications have them, and the words in which the tests speak of their retention."""
 
-import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import psycopg
 import pytest
-from psycopg import sql
 
-from tests.support.paste_fixtures import Connection, record, value
+from tests.support.paste_fixtures import Connection
+from tests.support.retention import Retention
 
-PATIENCE = 30.0
-BLOCKED = "select cardinality(pg_blocking_pids(%s)) > 0"
 GRANT = "grant select, delete, update on {} to reaper_owner"
 # As pgbench makes it, but with a time that knows its zone; nobody thought of a key.
 HISTORY = """
@@ -29,44 +25,6 @@ create table audit_log_2020 partition of audit_log for values from ('2020-01-01'
 create table audit_log_now partition of audit_log for values from ('2021-01-01') to (maxvalue);
 grant select, delete, update (at) on audit_log to reaper_owner;
 """
-
-
-class Retention:
-    """Registers policies and purges, at one connection."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    def add(self, name: str, table: str, column: str, max_age: str = "3 months", **more: Any) -> str:
-        """Register a policy that is not enabled."""
-        arguments = {"name": name, "table": table, "column": column, "max_age": max_age, **more}
-        query = sql.SQL("select reaper.add_retention_policy({})").format(
-            sql.SQL(", ").join(
-                sql.SQL("{} => {}").format(sql.Identifier(f"p_{each}"), sql.Placeholder(each))
-                for each in arguments
-            )
-        )
-        self.connection.execute(query, arguments)
-        return name
-
-    def enabled(self, *arguments: Any, **more: Any) -> str:
-        """Register a policy and enable it."""
-        name = self.add(*arguments, **more)
-        self.connection.execute("select reaper.enable_policy(%s)", [name])
-        return name
-
-    def purge(self, name: str, limit: int | None = None) -> int:
-        return int(value(self.connection, "select reaper.purge_aged(%s, %s)", name, limit))
-
-    def purge_all(self, name: str, limit: int) -> list[int]:
-        """Purge as the job does: again if and only if the limit was reached; what each run deleted."""
-        runs = [self.purge(name, limit)]
-        while runs[-1] == limit:
-            runs.append(self.purge(name, limit))
-        return runs
-
-    def plan(self, name: str) -> Any:
-        return record(self.connection, "select * from reaper.plan_policy(%s)", name)
 
 
 @pytest.fixture
@@ -108,18 +66,6 @@ def audit_log(db: Connection) -> Callable[..., None]:
     return lambda *times: db.execute(
         "insert into audit_log (at) select unnest(%s::timestamptz[])", [[str(time) for time in times]]
     )
-
-
-@pytest.fixture
-def waits(db: Connection) -> Callable[[Connection], None]:
-    """Returns as soon as the other connection waits for a lock."""
-
-    def until_blocked(connection: Connection) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not value(db, BLOCKED, connection.info.backend_pid):
-            assert time.monotonic() < deadline, "it never waited"
-
-    return until_blocked
 
 
 @pytest.fixture

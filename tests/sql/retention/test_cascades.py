@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.sql.retention.test_registration import refusal
 from tests.support.paste_fixtures import column, refused, value
+from tests.support.retention import refusal
 
 PARENT = "create table orders (id int primary key, at timestamptz); create index on orders (at);"
 CHILD = """

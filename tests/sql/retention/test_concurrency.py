@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from psycopg import errors
 
-from tests.sql.retention.conftest import Retention
 from tests.support.paste_fixtures import column, refused, value
+from tests.support.retention import Retention
 
 OLD = """
 insert into t (id, at)

@@ -4,6 +4,7 @@ import pytest
 from psycopg import sql
 
 from tests.support.paste_fixtures import record, refused, value
+from tests.support.retention import refusal
 
 EVENTS = """
 create table events (id bigint generated always as identity primary key, at timestamptz, body text);
@@ -16,13 +17,6 @@ SERVER = "create foreign data wrapper w; create server s foreign data wrapper w"
 @pytest.fixture
 def events(make):
     make(EVENTS, "events")
-
-
-def refusal(retention, *arguments, **more):
-    """The message and the hint with which a registration is refused."""
-    with refused("RP005") as caught:
-        retention.add(*arguments, **more)
-    return caught.value.diag.message_primary, caught.value.diag.message_hint
 
 
 @pytest.mark.usefixtures("events")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.sql.retention.conftest import Retention
 from tests.support.paste_fixtures import record, refused, value
+from tests.support.retention import Retention
 
 ADD = "select reaper.add_retention_policy('p', 'pgbench_history', 'mtime', '3 months')"
 

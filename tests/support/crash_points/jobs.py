@@ -1,7 +1,6 @@
 """What processes do that are killed and stopped: all jobs of a worker, all calls of an application."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -12,9 +11,7 @@ from typing import Any
 import reaper.cache.redis.cache
 import reaper.cache.redis.claim_lock
 import reaper.cache.redis.paste_cache  # noqa: F401  loaded before the fork
-from reaper import config
 from reaper.app import App
-from reaper.dev import fault_points
 from reaper.errors import ReaperError
 from reaper.model import Intent
 from reaper.ops import status
@@ -23,9 +20,10 @@ from reaper.queries.base import Intercept
 from reaper.queries.dlq import DlqFilter
 from reaper.services import ALL
 from tests.support.captured_logs import silence_logs
-from tests.support.crash_points.stray_statements import Strays
-from tests.support.folder_store import Folder
-from tests.support.process_faults import Doom, Fate
+from tests.support.crash_points.stray_statements import StrayStatements
+from tests.support.process_faults import FaultPlan, ProcessFault
+from tests.support.replaced_parts import instead_of, nested
+from tests.support.wiring import Wiring
 from tests.support.worker_world import InProcessWorker
 
 DAY = timedelta(days=1)
@@ -40,9 +38,8 @@ class Errand:
     """What one process is to do, where, and with which paste, where it is about one."""
 
     job: str
-    variables: dict[str, str]
-    folder: str
-    dooms: tuple[Doom, ...] = ()
+    wiring: Wiring
+    faults: tuple[ProcessFault, ...] = ()
     code: str = ""
     data: bytes = b""
     # Where it tells which points it passed; killed ones tell nothing.
@@ -65,12 +62,12 @@ class Job:
     """Something that a process does; what befalls it in any case leads it past points of its own."""
 
     act: Act
-    dooms: tuple[Doom, ...] = ()
+    faults: tuple[ProcessFault, ...] = ()
+    # What it finds at its queries, in a process of its own each time.
+    around: Callable[[], Intercept] | None = None
     makes: bool = False
     ends: bool = False
     extends: bool = False
-    # What PostgreSQL answers otherwise than it would, in a process that does this.
-    answers: Callable[[Intercept], Intercept] = lambda intercept: intercept
     # Two faults at once: bytes stay that nobody but verify finds, and docs/reliability.md says so.
     may_be_killed: bool = True
 
@@ -78,6 +75,10 @@ class Job:
     def is_about_a_paste(self) -> bool:
         """Whether it has a paste to change, however late it comes."""
         return self.makes or self.ends or self.extends
+
+    def has_fault_at(self, point: str, nth: int) -> bool:
+        """Whether something befalls it at this passing of a point in any case."""
+        return any(fault.point == point and fault.strikes(nth) for fault in self.faults)
 
 
 def drain(app: App, _: Errand) -> None:
@@ -95,14 +96,14 @@ def in_worker(act: Callable[[InProcessWorker], object]) -> Act:
 
 
 def serve(name: str) -> Act:
-    return in_worker(lambda worker: worker.run_service(name))
+    return in_worker(lambda in_process: in_process.run_service(name))
 
 
-def schedule(worker: InProcessWorker) -> None:
+def schedule(in_process: InProcessWorker) -> None:
     """What a worker does besides: it enters the services, queues what is due, and keeps why a job failed."""
-    worker.register()
-    worker.tick()
-    worker.record_error(1, "reaper.service", 1, ReaperError("it failed"))
+    in_process.register()
+    in_process.tick()
+    in_process.record_error(1, "reaper.service", 1, ReaperError("it failed"))
 
 
 def start(app: App, _: Errand) -> None:
@@ -117,15 +118,10 @@ def prune_beside_another(app: App, _: Errand) -> None:
         runner.run_service("prune")
 
 
-def throttled_once(intercept: Intercept) -> Intercept:
+def throttled_once() -> Intercept:
     """The first batch has to wait for a replica."""
     reasons = iter(["a replica is behind"])
-
-    def answer(point: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        said = intercept(point, call, *arguments)
-        return next(reasons, said) if point == "throttle" else said
-
-    return answer
+    return instead_of({"throttle": lambda call, *arguments: next(reasons, None) or call(*arguments)})
 
 
 def look(app: App, errand: Errand) -> None:
@@ -143,6 +139,7 @@ def look(app: App, errand: Errand) -> None:
         q.why(errand.code)
         q.copies_of_subject(errand.code)
         q.diagnoses()
+        q.live_pastes(["no such content"])
         q.login()
         q.sees_other_sessions()
         q.owner_sees_other_sessions()
@@ -172,19 +169,19 @@ def put(app: App, errand: Errand) -> None:
     app.store().put(errand.data, DAY, errand.code)
 
 
-def ended_by_another(intercept: Intercept) -> Intercept:
-    """The first intent of a put is ended by another process before its bytes are there."""
+def ended_by_another() -> Intercept:
+    """The first intent of a put is ended before its bytes are there."""
     ended: list[Intent] = []
 
-    def answer(point: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        said = intercept(point, call, *arguments)
-        if point == "begin_put" and not ended:
-            ended.append(said)
-            queries: Queries = call.args[0]  # type: ignore[attr-defined]
-            queries.abort_put(said.intent_id, uploaded=False)
-        return said
+    def begun(call: Any, *arguments: Any) -> Intent:
+        intent: Intent = call(*arguments)
+        if not ended:
+            ended.append(intent)
+            queries: Queries = call.args[0]
+            queries.abort_put(intent.intent_id, uploaded=False)
+        return intent
 
-    return answer
+    return instead_of({"begin_put": begun})
 
 
 def get(app: App, errand: Errand) -> None:
@@ -201,12 +198,12 @@ def extend(app: App, errand: Errand) -> None:
     assert app.store().extend(errand.code, 2 * DAY)
 
 
-def lost(point: str, nth: int = 1) -> tuple[Doom, ...]:
-    return (Doom("lost", point, nth=nth),)
+def lost(point: str, nth: int = 1) -> tuple[ProcessFault, ...]:
+    return (ProcessFault("lost", point, nth=nth),)
 
 
-def busy(point: str, times: int) -> tuple[Doom, ...]:
-    return (Doom("busy", point, times=times),)
+def busy(point: str, times: int) -> tuple[ProcessFault, ...]:
+    return (ProcessFault("busy", point, times=times),)
 
 
 JOBS: dict[str, Job] = {
@@ -215,21 +212,23 @@ JOBS: dict[str, Job] = {
     "drain that gets no locks": Job(drain, busy("drop_references", 3)),
     "drain without cache": Job(drain, lost("cache.forget")),
     "drain without backend": Job(drain, lost("objects.delete")),
-    "slot": Job(in_worker(lambda worker: worker.drain_slot(0))),
-    "slot that is throttled": Job(in_worker(lambda worker: worker.drain_slot(0)), answers=throttled_once),
-    "slot that fails": Job(in_worker(lambda worker: worker.drain_slot(0)), busy("adopt_batch", 3)),
+    "slot": Job(in_worker(lambda in_process: in_process.drain_slot(0))),
+    "slot that is throttled": Job(
+        in_worker(lambda in_process: in_process.drain_slot(0)), around=throttled_once
+    ),
+    "slot that fails": Job(in_worker(lambda in_process: in_process.drain_slot(0)), busy("adopt_batch", 3)),
     **{service.name: Job(serve(service.name)) for service in ALL if service.name != "drain"},
     "prune beside another": Job(prune_beside_another),
     "pending_reaper without backend": Job(serve("pending_reaper"), lost("objects.digest")),
     "schedule": Job(in_worker(schedule)),
-    "purge": Job(in_worker(lambda worker: worker.purge("notes"))),
+    "purge": Job(in_worker(lambda in_process: in_process.purge("notes"))),
     "look": Job(look),
     "operate": Job(operate),
     "start": Job(start),
     "put": Job(put, makes=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),
-    "put that is too late": Job(put, makes=True, answers=ended_by_another, may_be_killed=False),
+    "put that is too late": Job(put, around=ended_by_another, makes=True, may_be_killed=False),
     "get": Job(get),
     "get of cached": Job(get),
     "get without its best copy": Job(get, lost("objects.get")),
@@ -246,26 +245,24 @@ def find(name: str) -> Job:
 
 def main(errand: Errand) -> None:
     """Run the errand; ends with 0, with SAID_NO, by a signal, or with an error that must not be."""
-    os.environ.update(errand.variables)
     silence_logs()
     job = find(errand.job)
-    fate = Fate((*job.dooms, *errand.dooms))
+    plan = FaultPlan((*job.faults, *errand.faults))
     if errand.report is None:
-        _run(errand, job, fate)
+        _run(errand, job, plan)
         return
-    strays = Strays(fate)
+    strays = StrayStatements(plan)
     try:
         _run(errand, job, strays)
     finally:
-        told = Passage(dict(fate.passed), sorted(strays.found))
+        told = Passage(dict(plan.passed), sorted(strays.found))
         Path(errand.report).write_text(json.dumps(asdict(told)))
 
 
-def _run(errand: Errand, job: Job, intercept: Intercept) -> None:
-    buckets = {name: Folder(Path(errand.folder) / name) for name in BACKENDS}
-    parts = fault_points.intercepted(job.answers(intercept), buckets=buckets)
+def _run(errand: Errand, job: Job, around: Intercept) -> None:
+    around = nested(job.around(), around) if job.around else around
     try:
-        with App(config.load_all("database_url", config.BACKENDS), parts) as app:
+        with errand.wiring.app(around=around) as app:
             job.act(app, errand)
     except ReaperError as error:
         print(f"{errand.job}: {error.message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A nest: a process that forks drains and writers, and kills them at any moment, many times a second."""
+"""A process that forks drains and writers, and kills them at any moment, many times a second."""
 
 import gc
 import os
@@ -9,17 +9,14 @@ import traceback
 from collections.abc import Callable
 from datetime import timedelta
 from multiprocessing.connection import Connection
-from pathlib import Path
 from random import Random
 from typing import NoReturn
 
-from reaper import config
-from reaper.app import App, Parts
+from reaper.app import App
 from reaper.cache.none import NoCache, NoClaimLock
-from reaper.config.settings import Settings
 from tests.support.captured_logs import silence_logs
-from tests.support.crash_points.jobs import BACKENDS
-from tests.support.folder_store import Folder
+from tests.support.replaced_parts import make_app
+from tests.support.wiring import Wiring
 
 WORKERS = 4
 # Seconds that a worker has, on average, from when it is at work; one in ten is killed before that.
@@ -31,24 +28,23 @@ WRITERS = 0.2
 LONG, MOMENT = timedelta(hours=1), timedelta(milliseconds=20)
 
 
-def main(
-    variables: dict[str, str], folder: str, contents: list[bytes], seed: int, parent: Connection
-) -> None:
+def main(wiring: Wiring, contents: list[bytes], seed: int, parent: Connection) -> None:
     """Fork and kill until told to stop; whoever was killed is told at once, so that others find out soon."""
-    os.environ.update(variables)
     silence_logs()
     # What is shared with the children is not looked at again: it would be copied for each.
     gc.freeze()
     gc.disable()
-    Nest(config.load_all("database_url", config.BACKENDS), folder, contents, Random(seed)).run(parent)
+    settings, buckets = wiring.settings(), wiring.buckets()
+    # As little as is needed: no circuits, no Redis.
+    parts = {"buckets": buckets, "stores": buckets, "cache": NoCache(), "claim_lock": NoClaimLock()}
+    KillLoop(lambda: make_app(settings, **parts), contents, Random(seed)).run(parent)
 
 
-class Nest:
+class KillLoop:
     """Its workers, and when each is to die; None until it is at work."""
 
-    def __init__(self, settings: Settings, folder: str, contents: list[bytes], chance: Random) -> None:
-        self._settings = settings
-        self._folder = folder
+    def __init__(self, make_app: Callable[[], App], contents: list[bytes], chance: Random) -> None:
+        self._make_app = make_app
         self._contents = contents
         self._chance = chance
         self._ends: dict[int, float | None] = {}
@@ -56,7 +52,7 @@ class Nest:
         self._hatched, self._call = os.pipe()
 
     def run(self, parent: Connection) -> None:
-        """Until the parent says a word, or is gone; nobody outlives the nest."""
+        """Until the parent says a word, or is gone; nobody outlives the loop."""
         try:
             while not parent.poll():
                 while len(self._ends) < WORKERS:
@@ -120,7 +116,7 @@ class Nest:
 
     def _drain(self) -> None:
         """Drain without end; connected beforehand, so that there is more to be killed at."""
-        app = self._app()
+        app = self._make_app()
         session = app.session("drain:0")
         session.call(lambda q: q.heartbeat(app.worker))
         app.settler.open()
@@ -132,17 +128,10 @@ class Nest:
 
     def _write(self, chance: Random) -> None:
         """Put the same contents without end."""
-        store = self._app().store()
+        store = self._make_app().store()
         self._at_work()
         while True:
             store.put(chance.choice(self._contents), chance.choice([LONG, MOMENT]))
-
-    def _app(self) -> App:
-        """As little as is needed: no circuits, no Redis."""
-        buckets = {name: Folder(Path(self._folder) / name) for name in BACKENDS}
-        return App(
-            self._settings, Parts(buckets=buckets, stores=buckets, cache=NoCache(), claim_lock=NoClaimLock())
-        )
 
     def _at_work(self) -> None:
         os.write(self._call, os.getpid().to_bytes(4))

@@ -1,4 +1,4 @@
-"""A storm: a backlog drains in the hands of workers that are killed, and its contents are created anew."""
+"""A backlog drains in the hands of workers that are killed, and its contents are created anew."""
 
 import threading
 import time
@@ -16,10 +16,12 @@ from reaper.services import watchdog
 from reaper.store.store import Store
 from tests.support.crash_points import kill_loop
 from tests.support.crash_points.kill_loop import LONG, MOMENT
-from tests.support.crash_points.world import Ward
+from tests.support.crash_points.world import CrashWorld
+from tests.support.forked_processes import forks, preload
 from tests.support.races.world import beside
 from tests.support.service_ticks import context
-from tests.support.world import DEADLINE, forks, preload
+from tests.support.waiting import PATIENCE
+from tests.support.wiring import Wiring
 
 preload(kill_loop)
 
@@ -52,10 +54,10 @@ update reaper.workers set beat_at = reaper.clock() - interval '1 hour'
 
 
 @dataclass
-class Storm:
+class KillStorm:
     """One backlog, from its first row to its last."""
 
-    ward: Ward
+    world: CrashWorld
     chance: Random
     contents: list[bytes]
     kills: int = 0
@@ -66,51 +68,50 @@ class Storm:
     def rage(self) -> None:
         """Load the backlog, and kill until nothing is left of it."""
         self._load()
-        self.began = self.ward.now()
+        self.began = self.world.now()
         with self._created_anew(), self._watched():
             self._kill_until_drained()
         # PostgreSQL may still be at what the last of the dead asked for.
-        self.ward.until_none(AT_WORK)
+        self.world.until_none(AT_WORK)
 
     def _load(self) -> None:
         data = {sha256(content).hexdigest(): content for content in self.contents}
-        shelf = self.ward.shelf("default")
-        for name, key in self.ward.sql(CONTENT, PASTES_EACH, list(data), [len(d) for d in data.values()]):
-            shelf.put(key, data[name], len(data[name]))
-        self.ward.sql(PASTES, list(data), PASTES_EACH)
+        bucket = self.world.backends["default"]
+        for name, key in self.world.sql(CONTENT, PASTES_EACH, list(data), [len(d) for d in data.values()]):
+            bucket.store(key, data[name])
+        self.world.sql(PASTES, list(data), PASTES_EACH)
 
     def _kill_until_drained(self) -> None:
-        """The nest kills; here it is said who was killed, instead of waiting until that is noticed."""
+        """The loop kills; here it is said who was killed, instead of waiting until that is noticed."""
         here, there = forks.Pipe()
-        variables = {n: v for n, v in self.ward.variables.items() if n != "REAPER_REDIS_URL"}
-        variables["REAPER_BATCH_SIZE"] = BATCH
-        arguments = (variables, str(self.ward.folder), self.contents, self.chance.randrange(1 << 30), there)
-        process = forks.Process(target=kill_loop.main, args=arguments)
-        process.start()
-        # Only the nest has this end now: if it fails, that is noticed.
+        variables = {n: v for n, v in self.world.variables.items() if n != "REAPER_REDIS_URL"}
+        wiring = Wiring({**variables, "REAPER_BATCH_SIZE": BATCH}, self.world.wiring.folders)
+        seed = self.chance.randrange(1 << 30)
+        process = self.world.fork(kill_loop.main, wiring, self.contents, seed, there)
+        # Only the loop has this end now: if it fails, that is noticed.
         there.close()
         try:
-            while self.ward.value(BACKLOG):
+            while self.world.value(BACKLOG):
                 self._bury(here, 0.1)
             here.send("enough")
             while not self._bury(here, 0.1):
                 pass
         finally:
             here.close()
-            process.join(DEADLINE)
-        assert process.exitcode == 0, f"the nest ended with {process.exitcode}"
+            process.join(PATIENCE)
+        assert process.exitcode == 0, f"the loop ended with {process.exitcode}"
 
-    def _bury(self, nest: Connection, patience: float) -> bool:
+    def _bury(self, loop: Connection, patience: float) -> bool:
         """Make the heartbeats old of those who were killed by now; whether there will be no more."""
         until = time.monotonic() + patience
         dead: list[int] = []
         last = False
-        while not last and nest.poll(max(0.0, until - time.monotonic())):
-            killed, last = nest.recv()
+        while not last and loop.poll(max(0.0, until - time.monotonic())):
+            killed, last = loop.recv()
             dead += killed
         if dead:
             self.kills += len(dead)
-            self.ward.sql(SILENT, [str(pid) for pid in dead])
+            self.world.sql(SILENT, [str(pid) for pid in dead])
         return last
 
     @contextmanager
@@ -119,7 +120,7 @@ class Storm:
         over = threading.Event()
 
         def watch() -> None:
-            with self.ward.hand() as app:
+            with self.world.app() as app:
                 looking = context(app, "watchdog:0")
                 while not over.wait(0.1):
                     watchdog.tick(looking)
@@ -133,7 +134,7 @@ class Storm:
         over = threading.Event()
 
         def create() -> None:
-            with self.ward.hand(paste_cache=NoPasteCache()) as app:
+            with self.world.app(parts={"paste_cache": NoPasteCache()}) as app:
                 store = app.store()
                 while not over.wait(0.01):
                     self._create(store, self.chance.choice(self.contents))
@@ -145,7 +146,7 @@ class Storm:
     def _create(self, store: Store, data: bytes) -> None:
         life = self.chance.choice([LONG, MOMENT])
         stored = store.put(data, life)
-        self.ward.log.created(stored.short_code, data, stored.expires_at)
+        self.world.log.created(stored.short_code, data, stored.expires_at)
         self.created += 1
         if life == LONG:
             self.known.append(stored.short_code)
@@ -157,6 +158,6 @@ class Storm:
             try:
                 paste = store.get(code)
             except ContentLost as lost:
-                self.ward.log.wrong.append(lost.message)
+                self.world.log.wrong.append(lost.message)
             else:
-                self.ward.log.read(code, paste and paste.data, self.began)
+                self.world.log.read(code, paste and paste.data, self.began)

@@ -1,4 +1,4 @@
-"""Strays: what a process says to PostgreSQL or Redis beside all points, where nobody could be killed."""
+"""What a process says to PostgreSQL or Redis beside all points, where nobody could be killed."""
 
 import threading
 from collections.abc import Callable
@@ -19,7 +19,7 @@ ALLOWED = (
 )
 
 
-class Strays:
+class StrayStatements:
     """Put around all points instead of what it is given; from then on it hears all that is said elsewhere."""
 
     def __init__(self, around: Intercept) -> None:

@@ -5,21 +5,17 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import psycopg
 
-from reaper.app import App, Parts
 from reaper.model import Paste
 from reaper.services import ALL
 from reaper.store import cache_entry
-from tests.support.crash_points.jobs import BACKENDS, Errand
-from tests.support.folder_store import Folder
-from tests.support.judge import Log
-from tests.support.process_faults import Doom
+from tests.support.crash_points.jobs import Errand
+from tests.support.process_faults import ProcessFault
 from tests.support.world import World
 
 # The longest of all leases is over then, and what was put off is due.
@@ -66,20 +62,17 @@ SICK = "select reaper.record_backend_failure('cold', 'no answer') from generate_
 
 
 @dataclass
-class Work(World):
-    """A world on folders, with one connection for all that a test asks, and a log of what was created."""
+class UnfinishedWork(World):
+    """A world with one connection for all that a test asks, and a log of what was created."""
 
-    folder: Path = Path()
-    log: Log = field(default_factory=Log)
     number: int = 0
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _open: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
         """Backends, a table to purge, and an empty cache."""
-        self.cache().flushall()
-        for name in BACKENDS:
-            (self.folder / name).mkdir()
+        super().__enter__()
+        for name in self.backends:
             self.sql("select reaper.register_backend(%s)", name)
         self.sql(NOTES)
         self.sql("update reaper.settings set clock_may_move = true")
@@ -88,30 +81,16 @@ class Work(World):
         return self
 
     def __exit__(self, *_: object) -> None:
+        super().__exit__()
         self._open.close()
 
     @cached_property
     def _connection(self) -> psycopg.Connection[Any]:
         return self._open.enter_context(psycopg.connect(self.dsn, autocommit=True))
 
-    def hand(self, **parts: Any) -> App:
-        """An App in this process, on the folders."""
-        return self.app(Parts(buckets={name: self.shelf(name) for name in BACKENDS}, **parts))
-
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         cursor = self._connection.execute(statement, values or None)
         return cursor.fetchall() if cursor.description else []
-
-    def buckets(self) -> dict[str, dict[str, bytes]]:
-        """All that lies on each backend."""
-        return {name: self.shelf(name).contents() for name in BACKENDS}
-
-    def shelf(self, name: str) -> Folder:
-        return Folder(self.folder / name)
-
-    def now(self) -> datetime:
-        now: datetime = self.value("select reaper.clock()")
-        return now
 
     def plant(self) -> Errand:
         """Something to do for every job, begun in all ways in which things can be left; and one errand."""
@@ -129,7 +108,7 @@ class Work(World):
         for statement in (RELEASED, OWED, ORPHANED, OLD_NOTES, WELL):
             self.sql(statement)
         self.advance_clock(LONG)
-        return Errand("", self.variables, str(self.folder), code=f"paste-{number}", data=b"mine %d" % number)
+        return Errand("", self.wiring, code=f"paste-{number}", data=b"mine %d" % number)
 
     def _due(self) -> list[tuple[str, bytes]]:
         """Pastes that share some contents."""
@@ -150,7 +129,7 @@ class Work(World):
         content = content or hashlib.sha256(data).hexdigest()
         intent, backend, key, required = self.sql(BEGIN, code, content, len(data), life)[0]
         if uploaded and required:
-            self.shelf(backend).put(key, data, len(data))
+            self.backends[backend].store(key, data)
         return intent, uploaded and required
 
     def _make(self, code: str, data: bytes, life: timedelta) -> Paste:
@@ -167,7 +146,7 @@ class Work(World):
                 pipeline.set(f"paste:{paste.short_code}", cache_entry.encode(paste))
             pipeline.execute()
 
-    def errand(self, job: str, *dooms: Doom, report: str | None = None) -> Errand:
+    def errand(self, job: str, *faults: ProcessFault, report: str | None = None) -> Errand:
         """Plant work for everybody, and what this job is about."""
         planted = self.plant()
         code, data = planted.code, planted.data
@@ -177,17 +156,17 @@ class Work(World):
             paste = self._make(code, data, LIFE)
             if job in ("get of cached", "delete"):
                 self._remember(paste)
-        return replace(planted, job=job, dooms=dooms, report=report)
+        return replace(planted, job=job, faults=faults, report=report)
 
     def create_again(self) -> None:
         """The same pastes, under the same codes, as if the ones before had never been."""
         self._remember(*(self._make(code, data, LIFE) for code, data in self._due()))
 
-    def herd(self, dooms: Sequence[Doom]) -> list[Errand]:
+    def herd(self, faults: Sequence[ProcessFault]) -> list[Errand]:
         """Drains side by side, each of which finds batches of its own."""
         planted = self.errand("drain")
-        for n in range(6 * len(dooms)):
+        for n in range(6 * len(faults)):
             self._make(f"more-{self.number}-{n}", b"%d more of %d" % (n, self.number), SECOND)
         self.advance_clock("2 seconds")
-        variables = {**planted.variables, "REAPER_BATCH_SIZE": "2"}
-        return [replace(planted, variables=variables, dooms=(doom,)) for doom in dooms]
+        wiring = replace(planted.wiring, variables={**planted.wiring.variables, "REAPER_BATCH_SIZE": "2"})
+        return [replace(planted, wiring=wiring, faults=(fault,)) for fault in faults]

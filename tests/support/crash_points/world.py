@@ -1,7 +1,6 @@
-"""The ward: where processes die in the middle of their work, and somebody heals what they leave."""
+"""A world in which processes die in the middle of their work, and somebody heals what they leave."""
 
 import json
-import time
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -14,10 +13,10 @@ from reaper.services.base import Context
 from tests.support.captured_logs import silence_logs
 from tests.support.crash_points import jobs
 from tests.support.crash_points.jobs import DAY, SAID_NO, Errand, Passage
-from tests.support.crash_points.unfinished_work import LONG, Work
-from tests.support.judge import complaints
+from tests.support.crash_points.unfinished_work import LONG, UnfinishedWork
+from tests.support.forked_processes import ended, preload
 from tests.support.service_ticks import context
-from tests.support.world import DEADLINE, ended, forks, preload
+from tests.support.waiting import wait_until
 
 preload(jobs)
 
@@ -51,7 +50,7 @@ TABLES = (
 
 
 @dataclass
-class Ward(Work):
+class CrashWorld(UnfinishedWork):
     """One database for many deaths: after each it is healed and judged, and is ready for the next."""
 
     def __enter__(self) -> Self:
@@ -65,7 +64,8 @@ class Ward(Work):
 
     @cached_property
     def healer(self) -> App:
-        return self._open.enter_context(self.hand(settle_slot="medic:1"))
+        """Whose connections the medic uses."""
+        return self._open.enter_context(self.app(parts={"settle_slot": "medic:1"}))
 
     def rehearse(self, job: str) -> Passage:
         """Let a process do its job undisturbed, and learn which way it went."""
@@ -82,9 +82,7 @@ class Ward(Work):
             self.log.doubt(errand.code, errand.data, self.now() + 2 * DAY)
         elif job.ends:
             self.log.doubt(errand.code)
-        process = forks.Process(target=jobs.main, args=(errand,))
-        process.start()
-        return process
+        return self.fork(jobs.main, errand)
 
     def note(self, errand: Errand, began: datetime) -> None:
         """Write down what its caller knows, now that the process has answered."""
@@ -109,10 +107,7 @@ class Ward(Work):
 
     def until_none(self, query: str) -> None:
         """Wait until a query finds nothing any more."""
-        deadline = time.monotonic() + DEADLINE
-        while self.sql(query):
-            assert time.monotonic() < deadline, f"there is still somebody: {query}"
-            time.sleep(0.001)
+        wait_until(lambda: not self.sql(query), f"nothing is found by {query}", pause=0.001)
 
     def heal(self) -> None:
         """Time passes, leases run out, and those who put things right come again and again."""
@@ -139,7 +134,3 @@ class Ward(Work):
     def fingerprint(self) -> Any:
         """All that a process could do harm to."""
         return [self.sql(f"select x from {table} as x order by x::text") for table in TABLES], self.buckets()
-
-    def complaints(self, settled: bool = False) -> list[str]:
-        """All that is wrong."""
-        return complaints(self, self.log, settled)

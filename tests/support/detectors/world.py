@@ -1,25 +1,23 @@
-"""A house in which everything is found that reaper can have, all of it in order, and which can be damaged.
+"""A world in which everything is found that reaper can have, all of it in order, and which can be damaged.
 
 The rows are damaged in a transaction that is rolled back, so that one database serves all tests; what was
 done to buckets and cache is undone by hand.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-from moto.s3.models import s3_backends
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 from reaper.app import App
-from reaper.migrate.release_folders import ReleaseFolders
+from reaper.migrate.release_folders import installed_folders
 from reaper.ops.doctor import Doctor
 from reaper.ops.verify import Verifier
 from reaper.queries import Queries
 from tests.support.paste_fixtures import Connection, Copies, Pastes, Worker, owe, value
-from tests.support.world import ACCOUNT
+from tests.support.world import BODY, World
 
-BODY = b"0123456789"
 # What the server and the login of the tests deserve, whatever else is in order.
 SURROUNDINGS = {"login", "durable commits", "throttle"}
 
@@ -32,15 +30,26 @@ class Found(NamedTuple):
 
 
 @dataclass
-class House:
-    """The database in one transaction, two buckets and a cache; and the commands that look at them."""
+class DamageableWorld(World):
+    """All rows in one transaction, two buckets and a cache; and the commands that look at them."""
 
-    db: Connection
-    app: App
-    folders: ReleaseFolders
-    buckets: Mapping[str, str]
-    cache: Any
+    db: Connection = field(kw_only=True)
     names: dict[str, str] = field(default_factory=dict)
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.furnish()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        self._open.close()
+
+    @cached_property
+    def looking(self) -> App:
+        """The App of the commands, with connections that stay open."""
+        return self._open.enter_context(self.app())
 
     def furnish(self) -> None:
         """One of everything: content of all shapes, batches in both states, all queues, the cache."""
@@ -49,7 +58,7 @@ class House:
         self._batches()
         self._queues()
         for code in ("live", "bare", "waiting", "forgotten"):
-            self.cache.set(f"paste:{code}", 1)
+            self.entry(code)
 
     def _pastes(self) -> None:
         paste, copy = Pastes(self.db), Copies(self.db)
@@ -59,15 +68,15 @@ class House:
         paste("far", content="c0", expires="1 day")
         copy("c0", "default", "east")
         for place, key in (("default", "key of shared"), ("default", "b0")):
-            self.put(place, key)
-        self.put("default", "key of c0")
-        self.put("east", "key of c0")
+            self.backends[place].store(key, BODY)
+        self.backends["default"].store("key of c0", BODY)
+        self.backends["east"].store("key of c0", BODY)
         self.names["stored"] = self._stored_through_the_door()
 
     def _stored_through_the_door(self) -> str:
         query = "select intent_id, object_key from reaper.begin_put('door', 'd0', 10, null)"
         intent, key = self.db.execute(query).fetchone() or (None, "")
-        self.put("default", key)
+        self.backends["default"].store(key, BODY)
         self.db.execute("select reaper.commit_put(%s, true)", [intent])
         return str(key)
 
@@ -92,56 +101,56 @@ class House:
             paste(code, content=f"of {code}", expires="-1 hour")
         self.names["claimed"] = str(worker.claim())
         for key in ("key of of dead", "key of of buried", "of released", "of let go"):
-            self.put("default", key)
+            self.backends["default"].store(key, BODY)
         for key in ("key of of claimed", "key of of waiting"):
-            self.put("default", key)
+            self.backends["default"].store(key, BODY)
 
     def _queues(self) -> None:
         owe(self.db, "k1", backend="east")
         query = "select intent_id, object_key from reaper.begin_put('coming', 'i0', 10, null)"
         intent, key = self.db.execute(query).fetchone() or (None, "")
         self.names |= {"intent": str(intent), "coming": str(key)}
-        self.put("default", str(key))
-        self.put("east", "k1")
+        self.backends["default"].store(str(key), BODY)
+        self.backends["east"].store("k1", BODY)
 
-    def put(self, backend: str, key: str, body: bytes = BODY) -> None:
-        """Store an object past HTTP: this process is the server."""
-        s3_backends[ACCOUNT]["aws"].put_object(self.buckets[backend], key, body)
-
-    def delete(self, backend: str, key: str) -> None:
-        """Take an object away."""
-        s3_backends[ACCOUNT]["aws"].delete_object(self.buckets[backend], key)
+    def entry(self, code: str) -> None:
+        """Cache a paste."""
+        with self.cache() as cache:
+            cache.set(f"paste:{code}", 1)
 
     @contextmanager
     def damaged(self) -> Iterator[None]:
         """Whatever is done in here is undone."""
-        before = {name: dict(self._objects(name)) for name in self.buckets}
-        entries = set(self.cache.keys())
+        before, entries = self.buckets(), self.entries()
         try:
             with self.db.transaction(force_rollback=True):
                 yield
         finally:
             for name, objects in before.items():
                 self._restore(name, objects)
-            if new := set(self.cache.keys()) - entries:
-                self.cache.delete(*new)
+            self._forget_all_but(entries)
 
-    def _objects(self, backend: str) -> dict[str, bytes]:
-        keys = s3_backends[ACCOUNT]["aws"].buckets[self.buckets[backend]].keys
-        return {key: found.value for key, found in keys.items()}
+    def _forget_all_but(self, entries: set[str]) -> None:
+        if new := self.entries() - entries:
+            with self.cache() as cache:
+                cache.delete(*new)
 
     def _restore(self, backend: str, objects: Mapping[str, bytes]) -> None:
-        now = self._objects(backend)
-        for key in now.keys() - objects.keys():
-            self.delete(backend, key)
+        bucket = self.backends[backend]
+        now = bucket.contents()
+        bucket.drop(*(now.keys() - objects.keys()))
         for key, body in objects.items():
             if now.get(key) != body:
-                self.put(backend, key, body)
+                bucket.store(key, body)
 
     def verify(self) -> Iterator[Found]:
         """All that `reaper verify` complains about."""
         verifier = Verifier(
-            Queries(self.db), self.app.buckets, self.app.cache, names_are_ours=True, wait=lambda _: None
+            Queries(self.db),
+            self.looking.buckets,
+            self.looking.cache,
+            names_are_ours=True,
+            wait=lambda _: None,
         )
         report = verifier.run()
         assert not report.notes, "something was not looked at"
@@ -150,13 +159,13 @@ class House:
 
     def doctor(self) -> Iterator[Found]:
         """All that `reaper doctor` complains about, apart from where the tests run."""
-        doctor = Doctor(self.db, self.folders, list(self.buckets))
+        doctor = Doctor(self.db, installed_folders(), list(self.backends))
         for diagnosis in doctor.examine():
             if diagnosis.verdict != "ok" and diagnosis.name not in SURROUNDINGS:
                 yield Found(diagnosis.name, f"{diagnosis.verdict}, {diagnosis.detail}")
 
     def named(self, what: str) -> str:
-        """Fill names that are known only since the house was furnished into a text."""
+        """Fill names that are known only since all was furnished into a text."""
         return what.format(**self.names)
 
     def one(self, query: str) -> Any:

@@ -1,8 +1,7 @@
-"""A world whose bucket is the scripted S3: filled and judged past the line, with weather in between."""
+"""A world for storms: many contents of one paste each, in a bucket that others use too."""
 
 from dataclasses import dataclass
 
-from tests.support.s3_double.server import ScriptedS3
 from tests.support.world import World
 
 # Contents with one paste each; every tenth lives. Names come from numbers: a seed brings the run back.
@@ -25,35 +24,26 @@ select c.object_key from content c join pastes p using (content_hash) where p.ex
 """
 
 
-@dataclass
-class StormyWorld(World):
-    """What lies in the bucket is asked of the server's shelf."""
+# Objects that no row names and nobody asked to delete.
+OTHERS = {f"others/{n}" for n in range(100)}
 
-    server: ScriptedS3 | None = None
+
+@dataclass
+class S3StormWorld(World):
+    """Filled and judged past the line; some of what lies in the bucket is somebody else's."""
+
     filled: int = 0
 
-    @property
-    def s3(self) -> ScriptedS3:
-        assert self.server is not None
-        return self.server
-
-    def keys(self) -> set[str]:
+    def keys(self, backend: str = "default") -> set[str]:
         """What really lies in the bucket, without what is somebody else's."""
-        return self.s3.shelf.keys(self.bucket) - self.others
-
-    @property
-    def others(self) -> set[str]:
-        """Objects that no row names and nobody asked to delete."""
-        return {f"others/{n}" for n in range(100)}
+        return super().keys(backend) - OTHERS
 
     def fill(self, contents: int) -> set[str]:
         """More contents, of which nine in ten are due; the keys of those."""
         self.filled += contents
         self.sql(FILL, self.filled - contents + 1, self.filled)
-        for (key,) in self.sql("select object_key from content"):
-            self.s3.shelf.put(self.bucket, key, b"0123456789")
-        for key in self.others:
-            self.s3.shelf.put(self.bucket, key, b"not ours")
+        self.put([key for (key,) in self.sql("select object_key from content")])
+        self.put(sorted(OTHERS))
         return {key for (key,) in self.sql(DUE_KEYS)}
 
     def owed(self) -> int:
@@ -71,4 +61,4 @@ class StormyWorld(World):
     def judge(self) -> None:
         """As everywhere, and nobody else has lost anything."""
         super().judge()
-        assert self.others <= self.s3.shelf.keys(self.bucket)
+        assert super().keys() >= OTHERS

@@ -1,8 +1,8 @@
 """Creators, readers, workers and a watchdog in threads of this process, who write down what they were told.
 
-    with Traffic(ground, seed).flowing():
+    with Traffic(world, seed).flowing():
         ...                                # servers die and come back
-    ground.judge()
+    world.judge()
 
 A worker outlives all faults: what it raises is raised at the end. A creator is told of them, and
 then does not know whether what it asked for has happened.
@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -23,9 +23,9 @@ from reaper.errors import ContentLost, ReaperError
 from reaper.queries import Ask
 from reaper.services import watchdog
 from reaper.store.store import Store
-from tests.support.faults.world import Ground
+from tests.support.faults.world import FaultWorld
 from tests.support.service_ticks import context
-from tests.support.world import DEADLINE
+from tests.support.waiting import wait_until
 
 CONTENTS = 12
 # How many pastes a creator keeps alive, to read them and to lose.
@@ -41,7 +41,7 @@ def content(number: int) -> bytes:
 class Traffic:
     """One run; `seen` counts what its members did."""
 
-    ground: Ground
+    world: FaultWorld
     seed: int
     workers: int = 2
     creators: int = 2
@@ -62,20 +62,27 @@ class Traffic:
             running = [pool.submit(member) for member in members]
             try:
                 # Who was never connected takes a server that is down for a wrong address, and gives up.
-                for _ in range(self.workers + 1):
-                    assert self._connected.acquire(timeout=DEADLINE)
+                self._await_connections(running)
                 yield
             finally:
                 self.over.set()
             for member in running:
                 member.result()
 
+    def _await_connections(self, members: list[Future[None]]) -> None:
+        for _ in range(self.workers + 1):
+            wait_until(
+                lambda: self._connected.acquire(blocking=False) or any(m.done() for m in members),
+                "all are connected",
+            )
+        for member in members:
+            if member.done():
+                member.result()
+
     def work_goes_on(self, puts: int = 10) -> None:
         """Return when so much has been put since."""
-        before, deadline = self.seen["puts"], time.monotonic() + DEADLINE
-        while self.seen["puts"] < before + puts:
-            assert time.monotonic() < deadline, f"nothing is put any more: {dict(self.seen)}"
-            time.sleep(0.005)
+        before = self.seen["puts"]
+        wait_until(lambda: self.seen["puts"] >= before + puts, "puts", lambda: str(dict(self.seen)))
 
     @contextmanager
     def creators_pausing(self) -> Iterator[None]:
@@ -88,8 +95,7 @@ class Traffic:
     @contextmanager
     def app(self) -> Iterator[App]:
         """An App that is told to stop when all is over."""
-        with self.ground.app(batch_size=10) as app:
-            app.stop = self.over
+        with self.world.app(batch_size=10, parts={"stop": self.over}) as app:
             yield app
 
     def _work(self) -> None:
@@ -118,7 +124,7 @@ class Creator:
 
     def __init__(self, traffic: Traffic, name: str) -> None:
         self._traffic = traffic
-        self._log = traffic.ground.log
+        self._log = traffic.world.log
         self._chance = random.Random(name)
         self._name = name
         self._number = 0

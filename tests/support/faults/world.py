@@ -1,56 +1,38 @@
-"""A database that may be anywhere, a folder for its objects, perhaps a cache, and a judge of them all."""
+"""A world in which traffic goes on while its servers fail, are replaced and come back."""
 
 import contextlib
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
 from reaper.app import App
-from tests.support.folder_store import Folder
-from tests.support.judge import UNDONE, Log, complaints
-from tests.support.races.world import Arena
+from tests.support.judge import UNDONE
+from tests.support.world import World
 
 
 @dataclass
-class Ground(Arena):
-    """Where traffic goes on while servers fail: the database's address changes when another takes over."""
+class FaultWorld(World):
+    """The database's address changes when another server takes over; objects lie in a folder."""
 
-    log: Log = field(default_factory=Log)
     # How long a worker waits for a standby.
     patience: float = 0.3
-
-    @property
-    def variables(self) -> dict[str, str]:
-        variables = super().variables
-        return (
-            variables if self.redis_url else {n: v for n, v in variables.items() if n != "REAPER_REDIS_URL"}
-        )
 
     @property
     def dbname(self) -> str:
         """The name of its database, whichever server has it."""
         return str(conninfo_to_dict(self.dsn)["dbname"])
 
-    def app(self, **given: object) -> App:
-        """An App in this process."""
+    def app(self, **given: Any) -> App:
+        """An App in this process that does not wait long for a standby."""
         app = super().app(**given)
         app.standby.patience = self.patience
         return app
 
-    def cached(self) -> set[str]:
-        """The codes that have a cache entry."""
-        return super().cached() if self.redis_url else set()
-
-    def cache_entries(self) -> dict[str, bytes]:
-        """What the cache has of each code."""
-        return super().cache_entries() if self.redis_url else {}
-
-    def settle(self, hours: int = 6) -> None:
+    def recover(self, hours: int = 6) -> None:
         """Let time pass until all that is left to be done has been done."""
         with self.app() as app, app.heartbeat():
-            runner = app.runner(1)
-            app.dispatcher().register(runner.services.values())
+            runner = app.runner_by_hand()
             for _ in range(hours):
                 self.advance_clock("1 hour")
                 runner.run_service("watchdog")
@@ -59,19 +41,10 @@ class Ground(Arena):
                 if not any(self.sql(left) for left in UNDONE.values()):
                     return
 
-    def remove(self, keys: list[str]) -> None:
-        """Take objects away that nobody knows, as an operator would."""
-        assert self.folder is not None
-        Folder(Path(self.folder)).delete(keys)
-
-    def complaints(self, settled: bool = False) -> list[str]:
-        """What is wrong, in the judge's words."""
-        return complaints(self, self.log, settled)
-
     def judge(self) -> None:
         """Nothing is wrong as it is, nor once everything has been done."""
         assert self.complaints() == []
-        self.settle()
+        self.recover()
         assert self.complaints(settled=True) == []
         self.forget()
 

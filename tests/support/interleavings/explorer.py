@@ -35,7 +35,7 @@ from tests.support.interleavings.schedule_runner import (
     ExplorerError,
     FinalCheck,
     Reset,
-    Stage,
+    ScheduleRunner,
 )
 
 __all__ = ["Actor", "Exploration", "ExplorerError", "Run", "Step", "explore", "sql"]
@@ -58,20 +58,20 @@ def explore(
 ) -> Exploration:
     """Run every order, or one that begins with `only`, or up to `sample` random ones drawn with `seed`."""
     with ExitStack() as stack:
-        stage = Stage(stack, connect, actors, reset, check, at_end)
+        runner = ScheduleRunner(stack, connect, actors, reset, check, at_end)
         if only is not None:
-            return Exploration([_replay(stage, only)])
+            return Exploration([_replay(runner, only)])
         if sample is not None:
-            return _sample(stage, actors, sample, Random(seed))
-        return _Search(stage, limit).everything()
+            return _sample(runner, actors, sample, Random(seed))
+        return _Search(runner, limit).everything()
 
 
-def _replay(stage: Stage, schedule: str) -> Run:
+def _replay(runner: ScheduleRunner, schedule: str) -> Run:
     """Run this order; one that was not copied from a run need not say who waits and who is released first."""
     path = _parse(schedule)
     followed = None
     for _ in range(TRIES):
-        run = stage.run(_follow(path))
+        run = runner.run(_follow(path))
         if run.schedule.startswith(schedule):
             return run
         if [turn.chosen for turn in run.turns][: len(path)] == path:
@@ -81,11 +81,11 @@ def _replay(stage: Stage, schedule: str) -> Run:
     return followed
 
 
-def _sample(stage: Stage, actors: Mapping[str, Actor], size: int, random: Random) -> Exploration:
+def _sample(runner: ScheduleRunner, actors: Mapping[str, Actor], size: int, random: Random) -> Exploration:
     """Run random orders; those that locks turned into the same one count once."""
     moves = [name for name, actor in actors.items() for _ in actor.steps]
     orders = dict.fromkeys(tuple(random.sample(moves, len(moves))) for _ in range(size))
-    runs = [stage.run(_prefer(order)) for order in orders]
+    runs = [runner.run(_prefer(order)) for order in orders]
     return Exploration(list({run.schedule: run for run in runs}.values()))
 
 
@@ -105,8 +105,8 @@ class _Branch:
 class _Search:
     """Runs each order once, depth first: a run leaves behind the turns it was offered and did not take."""
 
-    def __init__(self, stage: Stage, limit: int) -> None:
-        self._stage, self._limit = stage, limit
+    def __init__(self, runner: ScheduleRunner, limit: int) -> None:
+        self._stage, self._limit = runner, limit
         self._runs: dict[str, Run] = {}
         self._taken: set[tuple[str, str]] = set()
         self._seen: set[tuple[str, str]] = set()

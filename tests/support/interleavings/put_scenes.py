@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from tests.support.interleavings.actors import Connection, Memory
 from tests.support.interleavings.explorer import Actor, Exploration, Run, explore
 from tests.support.interleavings.scenes import (
+    ExploredDatabase,
     Judge,
-    Stage,
-    World,
+    StartState,
     begin,
     codes,
     committed,
@@ -92,19 +92,19 @@ def extension_is_kept(conn: Connection, run: Run) -> Iterable[str]:
         yield f"extend_paste said {told}, and the paste is {'there' if readable(conn, 'a') else 'gone'}"
 
 
-def room_for_one(stage: Stage) -> Exploration:
+def room_for_one(database: ExploredDatabase) -> Exploration:
     """Three reserve the last room of a backend."""
     actors = {who: Actor(begin(PUT.format(who)), "commit") for who in ("one", "two", "three")}
-    return explore(stage.connect, actors, reset=World(quota=19).reset, check=within_quota)
+    return explore(database.connect, actors, reset=StartState(quota=19).reset, check=within_quota)
 
 
-def crossed_waits(stage: Stage) -> Exploration:
+def crossed_waits(database: ExploredDatabase) -> Exploration:
     """Two wait for two backends, each for the other's second choice, and find their first choice full.
 
     East has more room when the first comes, then default grows. Who still held the backend that it found
     full would now close a circle with the other.
     """
-    stage.conn.execute("select reaper.register_backend('east')")
+    database.conn.execute("select reaper.register_backend('east')")
     actors = {
         "a": Actor(begin(PUT.format("a")), "commit"),
         "b": Actor(PUT.format("b")),
@@ -113,11 +113,11 @@ def crossed_waits(stage: Stage) -> Exploration:
     }
 
     def reset(conn: Connection) -> None:
-        World().reset(conn)
+        StartState().reset(conn)
         conn.execute("update reaper.backend_list set quota = case name when 'east' then 15 else 14 end")
 
     order = "a1 (b1 waits) c1 c2 (d1 waits) a2 c3"
-    return explore(stage.connect, actors, reset=reset, check=within_quota, only=order)
+    return explore(database.connect, actors, reset=reset, check=within_quota, only=order)
 
 
 def within_quota(conn: Connection) -> list[str]:

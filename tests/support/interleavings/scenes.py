@@ -18,7 +18,7 @@ Judge = Callable[[Connection, Run], Iterable[str]]
 RESET = "select rows_reset, batches_reset, batches_orphaned from reaper.reset_stuck()"
 ADOPT = "select batch_id as adopted from reaper.adopt_batch('adopter')"
 # Deletions are logged, to be compared with what is written down of them. Waits last as long as they must.
-STAGE = """
+PREPARE = """
     create table public.deleted_pastes (short_code text not null, by_reaper boolean not null);
     create table public.deleted_content (content_hash text not null);
     create function public.log_paste() returns trigger language plpgsql as $$
@@ -89,7 +89,7 @@ LEFT = """
 
 
 @dataclass(frozen=True)
-class World:
+class StartState:
     """A start state: due pastes (code: hash) in order of expiry, live ones, batches of so many rows.
 
     `begun` are puts under way (code: hash), known as `put_<code>`; `leased` to the pending reaper by `lease`.
@@ -163,11 +163,11 @@ class World:
         return row[0]
 
 
-class Stage:
+class ExploredDatabase:
     """A database whose deletions are logged and whose clock can be moved; reports what was explored in it."""
 
     def __init__(self, conn: Connection, connect: Connect, counts: Counter[str]) -> None:
-        conn.execute(STAGE)
+        conn.execute(PREPARE)
         self.conn, self.connect, self._counts = conn, connect, counts
 
     def count(self, what: str) -> None:
@@ -182,14 +182,17 @@ class Stage:
 
 
 def interleave(
-    stage: Stage, world: World, actors: Mapping[str, Actor], judge: Judge = lambda _conn, _run: ()
+    database: ExploredDatabase,
+    start: StartState,
+    actors: Mapping[str, Actor],
+    judge: Judge = lambda _conn, _run: (),
 ) -> Exploration:
     """Run every order; the invariants hold after each step, and in the end all settles."""
 
     def at_end(conn: Connection, run: Run) -> list[str]:
         return [*settle(conn), *judge(conn, run)]
 
-    return explore(stage.connect, actors, reset=world.reset, check=violations, at_end=at_end)
+    return explore(database.connect, actors, reset=start.reset, check=violations, at_end=at_end)
 
 
 def violations(conn: Connection) -> list[str]:

@@ -128,7 +128,7 @@ class Session:
             return Outcome(None, error.sqlstate or type(error).__name__, message)
 
 
-class Stage:
+class ScheduleRunner:
     """Runs one schedule at a time, each from the same start state."""
 
     def __init__(

@@ -20,6 +20,15 @@ from tests.support.writer_fixtures import Writer
 
 Play = Callable[["Scene"], None]
 
+# A trigger of the application, which says nothing and does not let a row change.
+SWALLOW = """
+create function swallow() returns trigger language plpgsql as $$ begin
+    if old.short_code = 'bad' then return null; end if;
+    return case tg_op when 'DELETE' then old else new end;
+end $$;
+create trigger swallow before {} on pastes for each row execute function swallow();
+"""
+
 
 class Scene:
     """One connection, in whose transaction everything happens."""

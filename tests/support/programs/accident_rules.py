@@ -30,23 +30,23 @@ class Accidents(Base):
     @move(weight=3, span=st.sampled_from(SPANS))
     def time_passes(self, span: timedelta) -> None:
         """And with it lives, leases and patience."""
-        self.world.advance(span)
+        self.model.advance(span)
 
     @move(backend=backends, away=st.booleans())
     def backend_comes_and_goes(self, backend: str, away: bool) -> None:
         """With what its circuit learns of it."""
-        self.world.backends[backend].is_away = away
+        self.model.backends[backend].is_away = away
         if away:
-            self.world.call("record_backend_failure", backend, "no connection")
+            self.model.call("record_backend_failure", backend, "no connection")
         else:
-            self.world.call("record_backend_success", backend)
+            self.model.call("record_backend_success", backend)
 
     @move(weight=3, backend=backends, number=numbers, failure=failures, bare=st.booleans())
     def backend_refuses(
         self, backend: str, number: int, failure: Mapping[str, Any] | None, bare: bool
     ) -> None:
         """To delete the objects of one content, or no longer."""
-        refuses = self.world.backends[backend].refuses
+        refuses = self.model.backends[backend].refuses
         refuses.pop(what := named(number, bare), None)
         if failure:
             refuses[what] = failure
@@ -54,29 +54,29 @@ class Accidents(Base):
     @move(away=st.booleans())
     def cache_comes_and_goes(self, away: bool) -> None:
         """Entries stay in it meanwhile."""
-        self.world.cache.is_away = away
+        self.model.cache.is_away = away
 
     @move(backend=backends, quota=st.sampled_from([None, None, 40, 200]), state=st.sampled_from(STATES))
     def room_changes(self, backend: str, quota: int | None, state: str) -> None:
         """There may be less room than is used, or nothing new may come."""
-        self.world.call("set_quota", backend, quota, "a test")
-        self.world.call("set_backend_state", backend, state, "a test")
+        self.model.call("set_quota", backend, quota, "a test")
+        self.model.call("set_backend_state", backend, state, "a test")
 
-    @move(when=lambda self: self.world.pastes, which=any_one)
+    @move(when=lambda self: self.model.pastes, which=any_one)
     def somebody_holds_a_paste(self, which: int) -> None:
         """A session of the application's that does not come to its end."""
-        self.world.hold("select from pastes where short_code = %s for update nowait", self.known(which))
+        self.model.hold("select from pastes where short_code = %s for update nowait", self.known(which))
 
-    @move(when=lambda self: self.world.pastes, which=any_one)
+    @move(when=lambda self: self.model.pastes, which=any_one)
     def somebody_holds_a_content(self, which: int) -> None:
         """And another."""
-        content_hash = self.world.pastes[self.known(which)].content_hash
-        self.world.hold("select from content where content_hash = %s for update nowait", content_hash)
+        content_hash = self.model.pastes[self.known(which)].content_hash
+        self.model.hold("select from content where content_hash = %s for update nowait", content_hash)
 
-    @move(when=lambda self: self.world.is_held)
+    @move(when=lambda self: self.model.is_held)
     def somebody_lets_go(self) -> None:
         """It does come to its end."""
-        self.world.let_go()
+        self.model.let_go()
 
 
 def named(number: int, bare: bool) -> str:

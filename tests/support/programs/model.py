@@ -1,4 +1,4 @@
-"""The world of a random program: a database, backends and a cache in memory, and a model of what must be so.
+"""What a random program works on: a database, backends and a cache in memory, and a model of what must be so.
 
 The clock stands still unless it is moved, and pauses have no chance in them: a program that is run twice does
 the same twice.
@@ -28,7 +28,7 @@ select format('alter function %s set lock_timeout = ''20ms''', p.oid::regprocedu
 """
 STEADY = """
 create or replace function reaper_internal.retry_pause(p_attempts integer) returns interval
-language sql volatile
+    language sql volatile
 as $$ select least(interval '1 minute' * 3 ^ least(p_attempts - 1, 10), interval '24 hours') $$
 """
 CLEAN = f"""
@@ -71,7 +71,7 @@ class Paste:
 
 
 @dataclass
-class World:
+class Model:
     """The real thing and the model side by side."""
 
     db: Connection

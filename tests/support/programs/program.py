@@ -18,14 +18,14 @@ FEW = 4
 
 
 class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMachine):
-    """One program; its world is given to it by the test."""
+    """One program; its model is given to it by the test."""
 
     began = False
 
     @initialize()
     def begin(self) -> None:
-        """In an empty world."""
-        self.world.begin()
+        """In an empty model."""
+        self.model.begin()
         self.writers, self.workers, self.leases = {}, {}, {}
         self.entries = None
         self.graves, self.lost_leases, self.landing = [], [], []
@@ -34,7 +34,7 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
     @rule(call=calls(Writers, Readers, Workers, Services, Accidents))
     def do(self, call: Call) -> None:
         """One move; where there is nothing to do for it, something is done so that there will be."""
-        living = len(self.world.living())
+        living = len(self.model.living())
         if call.move.when(self):
             getattr(self, call.move.name)(**call.arguments)
         elif living < FEW:
@@ -46,12 +46,12 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
     def all_is_well(self) -> None:
         """After each step."""
         if self.began:
-            self.world.seen["steps"] += 1
-            self.world.look()
+            self.model.seen["steps"] += 1
+            self.model.look()
 
     def teardown(self) -> None:
         """When all faults are over and everybody does their work, nothing is left but what lives."""
         if self.began:
             for slot in list(self.writers):
                 self.leave(slot)
-            self.world.settle()
+            self.model.settle()

@@ -1,4 +1,4 @@
-"""What all parts of a program share: the world, who is at work in it, and what numbers are drawn."""
+"""What all parts of a program share: the model, who is at work in it, and what numbers are drawn."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ import psycopg
 from hypothesis import strategies as st
 
 from tests.support.programs.memory_backends import Failures
-from tests.support.programs.model import BACKENDS, World
+from tests.support.programs.model import BACKENDS, Model
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -131,13 +131,13 @@ def calls(draw: st.DrawFn, *kinds: type) -> Call:
 
 def waiting(what: str) -> Callable[["Base"], bool]:
     """Whether there is something for a service to do."""
-    return lambda self: self.world.waiting.get(what, 0) > 0
+    return lambda self: self.model.waiting.get(what, 0) > 0
 
 
 class Base:
     """Who is at work, and what they know."""
 
-    world: World
+    model: Model
     writers: dict[int, Upload]
     workers: dict[int, Batch]
     graves: list[Batch]
@@ -150,34 +150,34 @@ class Base:
 
     def code(self, which: int) -> str:
         """A code for a new paste: mostly one under which none lives."""
-        living = self.world.living()
+        living = self.model.living()
         free = [code for code in CODES if code not in living]
         choice = free if free and which < len(CODES) else CODES
         return choice[which % len(choice)]
 
     def known(self, which: int) -> str:
         """One of the codes that are, or were, in use."""
-        codes = sorted(self.world.pastes)
+        codes = sorted(self.model.pastes)
         return codes[which % len(codes)]
 
     @contextmanager
     def ending(self, how: str) -> Iterator[None]:
         """What is done in here comes through, or does not because its session is killed."""
         if how == "undone":
-            with self.world.undone():
+            with self.model.undone():
                 yield
         else:
             yield
 
     def act(self, held: Batch) -> Failures:
         """Drop entries and delete objects; the failures."""
-        failures = self.world.cache.forget(held.codes)
+        failures = self.model.cache.forget(held.codes)
         for backend, key in held.objects:
-            if failed := self.world.backends[backend].delete(key):
+            if failed := self.model.backends[backend].delete(key):
                 failures.append({"backend": backend, "object_key": key, **failed})
         return failures
 
     def may_act(self, held: Batch) -> bool:
         """Under a bare hash new content may lie by now: who deletes it late is beyond what is promised."""
         own = all("/" in key for _, key in held.objects)
-        return own or bool(self.world.sql(HELD, held.batch, held.batch))
+        return own or bool(self.model.sql(HELD, held.batch, held.batch))

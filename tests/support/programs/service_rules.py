@@ -16,7 +16,7 @@ class Services(Base):
 
     @move(
         weight=3,
-        when=lambda self: self.leases or self.world.waiting.get("queued"),
+        when=lambda self: self.leases or self.model.waiting.get("queued"),
         slot=slots,
         limit=some,
         end=ends,
@@ -29,7 +29,7 @@ class Services(Base):
                 self.leases.pop(slot)
             return
         with self.ending(end):
-            rows = self.world.call("claim_cleanup", limit)
+            rows = self.model.call("claim_cleanup", limit)
         if rows and end == "well":
             objects = [(row.backend, row.object_key) for row in rows]
             self.leases[slot] = Lease(rows[0].lease, objects=objects)
@@ -51,58 +51,58 @@ class Services(Base):
             return
         failures = self.act(lease)
         with allowing("RP001") as refusal, self.ending(end):
-            self.world.call("finish_cleanup", lease.batch, json.dumps(failures))
-        self.world.seen["late writers refused"] += refusal.sqlstate is not None
+            self.model.call("finish_cleanup", lease.batch, json.dumps(failures))
+        self.model.seen["late writers refused"] += refusal.sqlstate is not None
 
     @move(weight=2, when=waiting("entries"), limit=some, end=ends)
     def invalidate(self, limit: int, end: str) -> None:
         """The next thing that somebody does who drops owed entries: lease them, drop them, or settle."""
         held = self.entries
         if held is None:
-            rows = self.world.call("claim_invalidations", limit)
+            rows = self.model.call("claim_invalidations", limit)
             self.entries = Lease(rows[0].lease, codes=[row.short_code for row in rows]) if rows else None
         elif not held.released:
-            held.failures, held.released = self.world.cache.forget(held.codes), True
+            held.failures, held.released = self.model.cache.forget(held.codes), True
         else:
             with allowing("RP001"), self.ending(end):
-                self.world.call("finish_invalidations", held.batch, json.dumps(held.failures))
+                self.model.call("finish_invalidations", held.batch, json.dumps(held.failures))
             self.entries = held if end == "undone" else None
 
     @move(when=waiting("intents"), limit=some, end=ends)
     def resolve_puts(self, limit: int, end: str) -> None:
         """The pending reaper looks at what writers left open."""
-        for row in self.world.call("claim_intents", limit):
-            backend = self.world.backends[row.backend]
+        for row in self.model.call("claim_intents", limit):
+            backend = self.model.backends[row.backend]
             if backend.is_away:
-                self.world.call("return_intent", row.intent_id, row.lease, "away")
+                self.model.call("return_intent", row.intent_id, row.lease, "away")
                 continue
             data = backend.objects.get(row.object_key)
             found = (data is not None, data and len(data), data and name(data))
             with allowing("55P03") as refusal, self.ending(end):
-                done = self.world.call("finish_intent", row.intent_id, row.lease, *found)[0].finish_intent
+                done = self.model.call("finish_intent", row.intent_id, row.lease, *found)[0].finish_intent
             if refusal.sqlstate is None and done == "committed" and end != "undone":
-                self.world.create(row.short_code, row.content_hash, row.expires_at)
+                self.model.create(row.short_code, row.content_hash, row.expires_at)
 
     @move(when=waiting("dead"))
     def retry_dlq(self) -> None:
         """An operator has mended the cause."""
-        self.world.call("retry_dlq")
+        self.model.call("retry_dlq")
 
     @move(when=waiting("dead"), free=st.booleans())
     def write_off_dlq(self, free: bool) -> None:
         """An operator lets given-up objects lie."""
-        before = set(self.world.sql(DEAD))
-        self.world.db.execute(WRITE_OFF, [free])
-        self.world.written_off |= before - set(self.world.sql(DEAD))
+        before = set(self.model.sql(DEAD))
+        self.model.db.execute(WRITE_OFF, [free])
+        self.model.written_off |= before - set(self.model.sql(DEAD))
 
     @move(limit=some, age=st.sampled_from(["0", "1 day"]), end=ends)
     def collect_unreferenced(self, limit: int, age: str, end: str) -> None:
         """Content that users' own deletes left behind."""
         with self.ending(end):
-            self.world.call("collect_unreferenced", limit, age)
+            self.model.call("collect_unreferenced", limit, age)
 
     @move()
     def tidy(self) -> None:
         """Accounts are folded, history is pruned."""
-        self.world.call("fold_accounts")
-        self.world.call("prune_history", "1 hour")
+        self.model.call("fold_accounts")
+        self.model.call("prune_history", "1 hour")

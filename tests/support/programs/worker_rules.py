@@ -22,7 +22,7 @@ class Workers(Base):
             if slot not in self.workers:
                 self.claim(slot, limit, end)
             if end == "well" and slot not in self.workers:
-                self.world.advance(SLEEPS[limit % len(SLEEPS)])
+                self.model.advance(SLEEPS[limit % len(SLEEPS)])
         elif held.released:
             self.finish(slot, end, tried)
         else:
@@ -32,7 +32,7 @@ class Workers(Base):
         """A worker that holds something was killed, and is another one now."""
         self.kill(slot)
         with self.ending(end):
-            rows = self.world.call("claim_expired", limit, f"worker{slot}")
+            rows = self.model.call("claim_expired", limit, f"worker{slot}")
         if rows and end == "well":
             self.workers[slot] = Batch(rows[0].batch_id)
 
@@ -50,10 +50,10 @@ class Workers(Base):
     def _drop(self, held: Batch, end: str) -> bool:
         """Whether it is lost."""
         with allowing("RP001") as refusal, self.ending(end):
-            rows = self.world.call("drop_references", held.batch)
-            codes = self.world.call("released_codes", held.batch)[0].released_codes
+            rows = self.model.call("drop_references", held.batch)
+            codes = self.model.call("released_codes", held.batch)[0].released_codes
         if refusal.sqlstate is None and end != "undone":
-            self.world.seen["references released"] += 0 if held.counted else len(codes)
+            self.model.seen["references released"] += 0 if held.counted else len(codes)
             held.counted = True
             if end == "well":
                 held.released, held.codes = True, codes
@@ -71,8 +71,8 @@ class Workers(Base):
             return
         report = json.dumps(self.act(held)) if tried else None
         with allowing("RP001") as refusal, self.ending(end):
-            self.world.call("finish_batch", held.batch, report)
-        self.world.seen["late writers refused"] += refusal.sqlstate is not None
+            self.model.call("finish_batch", held.batch, report)
+        self.model.seen["late writers refused"] += refusal.sqlstate is not None
 
     @move(when=lambda self: self.graves, which=any_one, end=ends, tried=st.booleans())
     def wake_up(self, which: int, end: str, tried: bool) -> None:
@@ -87,7 +87,7 @@ class Workers(Base):
         """Take over what nobody holds."""
         self.kill(slot)
         with self.ending(end):
-            rows = self.world.call("adopt_batch", f"worker{slot}")
+            rows = self.model.call("adopt_batch", f"worker{slot}")
         if rows and end == "well":
             (row,) = rows
             objects = list(zip(row.backends, row.object_keys, strict=True))
@@ -100,17 +100,17 @@ class Workers(Base):
         """A worker lives, or lets go of what it does not know of, or ends in good order."""
         if how == "return_unknown_batches":
             known = [self.workers[slot].batch] if slot in self.workers else []
-            self.world.call("return_unknown_batches", f"worker{slot}", known)
+            self.model.call("return_unknown_batches", f"worker{slot}", known)
         else:
-            self.world.call(how, f"worker{slot}")
+            self.model.call(how, f"worker{slot}")
 
     @move(age=st.sampled_from(["0", "2 hours", "2 hours"]), end=ends)
     def reset_stuck(self, age: str, end: str) -> None:
         """The watchdog."""
         with self.ending(end):
-            self.world.call("reset_stuck", age)
+            self.model.call("reset_stuck", age)
 
     @move(size=st.integers(1, 3))
     def drain_at_psql(self, size: int) -> None:
         """A DBA does the database's half of a drain."""
-        self.world.db.execute("call reaper.drain(%s)", [size])
+        self.model.db.execute("call reaper.drain(%s)", [size])

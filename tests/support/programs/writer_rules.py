@@ -60,25 +60,25 @@ class Writers(Base):
 
     def begin_put(self, slot: int, code: str, number: int, life: timedelta | None) -> None:
         """Announce a paste; a writer that was at work gives up without a word."""
-        data, until = content(number), life and self.world.now + life
+        data, until = content(number), life and self.model.now + life
         with allowing("23505", "RP008", "55P03") as refusal:
-            row = self.world.call("begin_put", code, name(data), len(data), until)[0]
+            row = self.model.call("begin_put", code, name(data), len(data), until)[0]
         if refusal.sqlstate:
             return
-        assert code not in self.world.living()
-        assert self.world.sql(ROOM, row.intent_id) == [(True,)], "more was promised than there is room for"
+        assert code not in self.model.living()
+        assert self.model.sql(ROOM, row.intent_id) == [(True,)], "more was promised than there is room for"
         self.leave(slot)
-        place = (row.backend, row.object_key, self.world.now, row.upload_required)
+        place = (row.backend, row.object_key, self.model.now, row.upload_required)
         self.writers[slot] = Upload(row.intent_id, code, data, until, *place)
 
     def leave(self, slot: int) -> None:
         """Bytes that were sent and not confirmed may still land for a while; those that landed are owed."""
         upload = self.writers.pop(slot, None)
         if upload and upload.stored:
-            self.world.call(
+            self.model.call(
                 "enqueue_late_upload", upload.backend, upload.key, name(upload.data), len(upload.data)
             )
-            self.world.in_hand.discard((upload.backend, upload.key))
+            self.model.in_hand.discard((upload.backend, upload.key))
         elif upload and upload.sent:
             self.landing.append((upload.backend, upload.key, upload.data, upload.begun + LATEST))
 
@@ -88,17 +88,17 @@ class Writers(Base):
         upload.sent = True
         if how == "well":
             with suppress(Away):
-                self.world.backends[upload.backend].put(upload.key, upload.data)
+                self.model.backends[upload.backend].put(upload.key, upload.data)
                 upload.stored = True
-                self.world.in_hand.add((upload.backend, upload.key))
+                self.model.in_hand.add((upload.backend, upload.key))
 
     @move(when=lambda self: self.landing, which=any_one, harmed=st.sampled_from(["", "cut off", "changed"]))
     def land(self, which: int, harmed: str) -> None:
         """Bytes arrive whose sender is gone, and perhaps not as they were sent."""
         backend, key, data, latest = self.landing.pop(which % len(self.landing))
-        if self.world.now < latest:
+        if self.model.now < latest:
             forms = {"": data, "cut off": data[1:], "changed": data[::-1]}
-            self.world.backends[backend].objects[key] = forms[harmed]
+            self.model.backends[backend].objects[key] = forms[harmed]
 
     def commit_put(self, slot: int, end: str) -> None:
         """Only who knows that its bytes are there, or needs none, commits."""
@@ -106,14 +106,14 @@ class Writers(Base):
         if upload is None or (not upload.stored and (upload.sent or upload.needed)):
             return
         with allowing("RP002", "RP003", "23505", "55P03") as refusal, self.ending(end):
-            self.world.call("commit_put", upload.intent, upload.sent)
+            self.model.call("commit_put", upload.intent, upload.sent)
         if refusal.sqlstate == "RP002":
             assert not upload.sent
             upload.needed = True
         elif refusal.sqlstate in ("RP003", "23505"):
             self.leave(slot)
         elif refusal.sqlstate is None and end != "undone":
-            self.world.create(upload.code, name(upload.data), upload.until)
+            self.model.create(upload.code, name(upload.data), upload.until)
             self.leave(slot)
 
     @move(when=lambda self: self.writers, slot=slots, end=ends)
@@ -122,7 +122,7 @@ class Writers(Base):
         upload = self.writers.get(slot)
         if upload:
             with self.ending(end):
-                self.world.call("abort_put", upload.intent, upload.sent)
+                self.model.call("abort_put", upload.intent, upload.sent)
             if end != "undone":
                 self.leave(slot)
 
@@ -137,33 +137,33 @@ class Writers(Base):
     @move(weight=2, which=codes, number=numbers, life=lives)
     def put_by_hand(self, which: int, number: int, life: timedelta | None) -> None:
         """An application stores under the bare hash; its object is there when its rows are."""
-        bare, until, data = f"bare{number}", life and self.world.now + life, content(number)
+        bare, until, data = f"bare{number}", life and self.model.now + life, content(number)
         code = self.code(which)
-        with allowing("RP004", "23505", "55P03") as refusal, self.world.db.transaction():
-            self.world.db.execute(STORE, [bare, len(data)])
-            self.world.db.execute(INSERT, [code, bare, until])
-            self.world.backends["default"].objects[bare] = data
+        with allowing("RP004", "23505", "55P03") as refusal, self.model.db.transaction():
+            self.model.db.execute(STORE, [bare, len(data)])
+            self.model.db.execute(INSERT, [code, bare, until])
+            self.model.backends["default"].objects[bare] = data
         if refusal.sqlstate is None:
-            self.world.create(code, bare, until)
+            self.model.create(code, bare, until)
 
-    @move(when=lambda self: self.world.pastes, which=any_one)
+    @move(when=lambda self: self.model.pastes, which=any_one)
     def delete_by_hand(self, which: int) -> None:
         """An application deletes a row of its own, and sees to its count and its cache entry."""
         code = self.known(which)
         with allowing("55P03") as refusal:
-            self.world.db.execute(DELETE, [code])
+            self.model.db.execute(DELETE, [code])
         if refusal.sqlstate is None:
-            self.world.pastes.pop(code, None)
-            self.world.cache.entries.pop(code, None)
+            self.model.pastes.pop(code, None)
+            self.model.cache.entries.pop(code, None)
 
-    @move(weight=3, when=lambda self: self.world.pastes, which=any_one, life=lives)
+    @move(weight=3, when=lambda self: self.model.pastes, which=any_one, life=lives)
     def extend_by_hand(self, which: int, life: timedelta | None) -> None:
         """An application knows nothing of marks, and gives a row a longer life by its own UPDATE."""
-        known = self.world.pastes[code := self.known(which)]
+        known = self.model.pastes[code := self.known(which)]
         if known.until is None:
             return
-        until = None if life is None else max(known.until, self.world.now) + life
+        until = None if life is None else max(known.until, self.model.now) + life
         with allowing("55P03") as refusal:
-            done = self.world.db.execute(EXTEND, [until, code]).rowcount
+            done = self.model.db.execute(EXTEND, [until, code]).rowcount
         if refusal.sqlstate is None and done:
-            self.world.pastes[code] = Paste(known.content_hash, until)
+            self.model.pastes[code] = Paste(known.content_hash, until)

@@ -1,23 +1,23 @@
 """What the processes of a race do: workers drain without end, creators put the same few contents."""
 
 import json
-import os
 import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from reaper import config
-from reaper.app import App, Parts
 from reaper.cli.options import stop_on_signals
 from reaper.errors import BytesNeeded, ContentLost
-from reaper.queries import Queries
+from reaper.queries.base import Intercept
 from reaper.store.store import Store
-from tests.support.folder_store import Folder
+from tests.support.replaced_parts import instead_of
+from tests.support.wiring import Wiring
 
 # Clocks of this machine are one: what a creator may ask for surely lives if so much of its life is left.
 MARGIN = 0.02
@@ -32,16 +32,9 @@ def content(number: int) -> bytes:
     return b"content %d, " % number * (number + 1)
 
 
-def make_app(variables: dict[str, str], folder: str | None) -> App:
-    """An App on the bucket of the variables, or on a folder instead."""
-    os.environ.update(variables)
-    buckets = {"default": Folder(Path(folder))} if folder else None
-    return App(config.load_all("database_url", config.BACKENDS), Parts(buckets=buckets))
-
-
-def work(variables: dict[str, str], folder: str | None) -> None:
+def work(wiring: Wiring) -> None:
     """Drain, and drain again, until a signal asks for the end."""
-    with make_app(variables, folder) as app:
+    with wiring.app() as app:
         stop_on_signals(app.stop)
         with app.heartbeat():
             lane = app.lane(app.session("drain:0"), app.stop)
@@ -89,44 +82,41 @@ class Creator:
         return paste is not None and paste.data == data
 
 
-def create(
-    variables: dict[str, str], folder: str | None, threads: int, seconds: float, seed: int, report: str
-) -> None:
+def create(wiring: Wiring, contents: int, threads: int, seconds: float, seed: int, report: str) -> None:
     """Several creators in one process; what they saw is written into a file."""
     seen: Counter[str] = Counter()
-    with make_app(variables, folder) as app:
-        count_answers(seen)
+    with wiring.app(around=answers_counted(seen)) as app:
         store = app.store()
         until = time.time() + seconds
-        creators = [Creator(store, int(variables["RACE_CONTENTS"]), seed + n, seen) for n in range(threads)]
+        creators = [Creator(store, contents, seed + n, seen) for n in range(threads)]
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(lambda creator: creator.run(until), creators))
     unreadable = [code for creator in creators for code in creator.unreadable]
     Path(report).write_text(json.dumps({"seen": seen, "unreadable": unreadable}))
 
 
-def count_answers(seen: Counter[str]) -> None:
-    """Count in this process how intents begin and end."""
+def answers_counted(seen: Counter[str]) -> Intercept:
+    """Count how intents begin and end."""
     guard = threading.Lock()
-    begin, commit = Queries.begin_put, Queries.commit_put
 
     def count(what: str) -> None:
         with guard:
             seen[what] += 1
 
-    def begun(self: Queries, *arguments: object) -> object:
-        intent = begin(self, *arguments)  # type: ignore[arg-type]
+    def begun(call: Callable[..., Any], *arguments: Any) -> Any:
+        intent = call(*arguments)
         count("uploads asked for" if intent.upload_required else "found stored")
         return intent
 
-    def committed(self: Queries, *arguments: object) -> object:
+    def committed(call: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            made = commit(self, *arguments)  # type: ignore[arg-type]
+            made = call(*arguments)
         except BytesNeeded:
             count("gone at the commit")
             raise
-        if arguments[1] and not made.stored:
+        # The last argument says whether its bytes were uploaded.
+        if arguments[-1] and not made.stored:
             count("stored by another meanwhile")
         return made
 
-    Queries.begin_put, Queries.commit_put = begun, committed  # type: ignore[method-assign, assignment]
+    return instead_of({"begin_put": begun, "commit_put": committed})

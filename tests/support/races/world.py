@@ -1,29 +1,27 @@
 """Creators and workers in processes of their own, somebody who kills workers, and a judge."""
 
 import json
-import os
 import random
 import signal
-import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from reaper.app import App, Parts
 from reaper.services import watchdog
-from tests.support.folder_store import Folder
+from tests.support.forked_processes import preload, send
 from tests.support.races import processes
 from tests.support.service_ticks import context
-from tests.support.store_world import Shop
-from tests.support.world import DEADLINE, forks, preload
+from tests.support.waiting import PATIENCE
+from tests.support.wiring import Wiring
+from tests.support.world import World
 
 CREATORS, THREADS_EACH = 8, 2
 WORKERS = 4
@@ -44,54 +42,32 @@ preload(processes)
 
 
 @dataclass
-class Arena(Shop):
+class RaceWorld(World):
     """A world in which the same few contents are created and expire at the same time."""
 
-    folder: str | None = None
-    reports: Path = Path()
     workers: list[ForkServerProcess] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     unreadable: list[str] = field(default_factory=list)
 
-    def app(self, parts: Parts | None = None, **given: object) -> App:
-        """An App in this process."""
-        parts = parts or Parts()
-        if self.folder:
-            parts = replace(parts, buckets={"default": Folder(Path(self.folder))})
-        return super().app(parts, **given)
-
-    def keys(self) -> set[str]:
-        """What really lies in the bucket."""
-        return Folder(Path(self.folder)).keys() if self.folder else super().keys()
-
-    def buckets(self) -> dict[str, dict[str, bytes]]:
-        """All that lies on each backend."""
-        return {"default": Folder(Path(self.folder)).contents()} if self.folder else super().buckets()
-
     @property
-    def racing(self) -> dict[str, str]:
+    def racing(self) -> Wiring:
         """Without Redis: no lock keeps claims apart, and every read asks for the object."""
         variables = {n: v for n, v in self.variables.items() if n != "REAPER_REDIS_URL"}
-        return {**variables, "REAPER_BATCH_SIZE": "50", "RACE_CONTENTS": str(CONTENTS)}
+        return Wiring({**variables, "REAPER_BATCH_SIZE": "50"}, self.wiring.folders)
 
     def race(self, seconds: float, seed: int, killing: bool = False) -> None:
         """Let all run for so long; then nobody runs any more, and what they left is as they left it."""
-        with self._working(), self._watched(), self._killing(seed) if killing else _nobody():
+        with self._working(), self._watched(), self._killing(seed) if killing else nullcontext():
             self._create(seconds, seed)
 
     def _create(self, seconds: float, seed: int) -> None:
-        reports = [str(self.reports / f"creators-{n}.json") for n in range(CREATORS // THREADS_EACH)]
+        reports = [str(self.folder / f"creators-{n}.json") for n in range(CREATORS // THREADS_EACH)]
         creators = [
-            forks.Process(
-                target=processes.create,
-                args=(self.racing, self.folder, THREADS_EACH, seconds, seed + 100 * n, report),
-            )
+            self.fork(processes.create, self.racing, CONTENTS, THREADS_EACH, seconds, seed + 100 * n, report)
             for n, report in enumerate(reports)
         ]
         for creator in creators:
-            creator.start()
-        for creator in creators:
-            creator.join(seconds + DEADLINE)
+            creator.join(seconds + PATIENCE)
             assert creator.exitcode == 0, f"a creator ended with {creator.exitcode}"
         for report in reports:
             told = json.loads(Path(report).read_text())
@@ -108,15 +84,13 @@ class Arena(Shop):
             yield
         finally:
             for worker in self.workers:
-                _signal(worker, signal.SIGCONT, signal.SIGTERM)
+                send(worker, signal.SIGCONT, signal.SIGTERM)
             for worker in self.workers:
-                worker.join(DEADLINE)
+                worker.join(PATIENCE)
                 assert worker.exitcode in ENDS, f"a worker ended with {worker.exitcode}"
 
     def _worker(self) -> ForkServerProcess:
-        worker = forks.Process(target=processes.work, args=(self.racing, self.folder))
-        worker.start()
-        return worker
+        return self.fork(processes.work, self.racing)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
@@ -154,17 +128,17 @@ class Arena(Shop):
     def _stop_for_a_while(
         self, connection: Connection, worker: ForkServerProcess, over: threading.Event
     ) -> None:
-        _signal(worker, signal.SIGSTOP)
+        send(worker, signal.SIGSTOP)
         connection.execute(SILENT, [str(worker.pid)])
         _until(connection, HOLDS_NOTHING, worker, over)
-        _signal(worker, signal.SIGCONT)
+        send(worker, signal.SIGCONT)
         self.seen["workers stopped"] += 1
 
     def _replaced(
         self, connection: Connection, worker: ForkServerProcess, over: threading.Event
     ) -> ForkServerProcess:
-        _signal(worker, signal.SIGKILL)
-        worker.join(DEADLINE)
+        send(worker, signal.SIGKILL)
+        worker.join(PATIENCE)
         connection.execute(SILENT, [str(worker.pid)])
         self.seen["workers killed"] += 1
         another = self._worker()
@@ -212,21 +186,13 @@ class Arena(Shop):
 
 
 @contextmanager
-def folder() -> Iterator[str]:
-    """A folder in memory, where there is one."""
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="reaper-race-", dir=place) as path:
-        yield path
-
-
-@contextmanager
-def beside(target: object, over: threading.Event) -> Iterator[None]:
+def beside(target: Callable[[], None], over: threading.Event) -> Iterator[None]:
     """Run something in a thread until the block ends; its error is raised then."""
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            target()  # type: ignore[operator]
+            target()
         except BaseException as error:  # noqa: BLE001
             failed.append(error)
 
@@ -241,17 +207,12 @@ def beside(target: object, over: threading.Event) -> Iterator[None]:
         raise failed[0]
 
 
-@contextmanager
-def _nobody() -> Iterator[None]:
-    yield
-
-
 def _until(
     connection: Connection,
     condition: str,
     worker: ForkServerProcess,
     over: threading.Event,
-    patience: float = DEADLINE,
+    patience: float = PATIENCE,
 ) -> None:
     """Wait until something is true of a worker, all is over, or patience is at its end."""
     deadline = time.monotonic() + patience
@@ -260,10 +221,3 @@ def _until(
         if row and row[0]:
             return
         over.wait(0.01)
-
-
-def _signal(process: ForkServerProcess, *numbers: signal.Signals) -> None:
-    assert process.pid is not None
-    if process.exitcode is None:
-        for number in numbers:
-            os.kill(process.pid, number)

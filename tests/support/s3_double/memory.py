@@ -18,7 +18,7 @@ SMALLEST_PART = 5 << 20
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class Request:
     """A request: what it wants, of which bucket and keys, and how it was sent."""
 
     operation: str
@@ -85,7 +85,7 @@ def error(status: int, code: str, message: str = "so it is") -> Reply:
     return Reply(status, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>")
 
 
-def all_deleted(asked: Asked) -> Reply:
+def all_deleted(asked: Request) -> Reply:
     """The answer to a deletion that succeeds, whether or not there was anything to delete."""
     if asked.method == "DELETE":
         return Reply(204)
@@ -136,7 +136,7 @@ class Bucket:
             yield name.decode(), self.objects[name]
 
 
-class Shelf:
+class Buckets:
     """All buckets; any number of threads may ask at once. Told of none, it has every bucket that is named."""
 
     def __init__(self, *buckets: str) -> None:
@@ -145,7 +145,7 @@ class Shelf:
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
 
-    def answer(self, asked: Asked, body: bytes) -> Reply:
+    def answer(self, asked: Request, body: bytes) -> Reply:
         """Do what is asked, and say what a good S3 says."""
         with self._lock:
             if self._has_all or asked.operation == "create_bucket":
@@ -153,7 +153,7 @@ class Shelf:
             bucket = self.buckets.get(asked.bucket)
             if bucket is None:
                 return error(404, "NoSuchBucket")
-            do: Callable[[Bucket, Asked, bytes], Reply] | None = getattr(self, f"_{asked.operation}", None)
+            do: Callable[[Bucket, Request, bytes], Reply] | None = getattr(self, f"_{asked.operation}", None)
             return do(bucket, asked, body) if do else error(501, "NotImplemented")
 
     def keys(self, bucket: str) -> set[str]:
@@ -167,6 +167,16 @@ class Shelf:
             stored = self.buckets[bucket].objects.get(key.encode())
             return stored.data if stored else None
 
+    def contents(self, bucket: str) -> dict[str, bytes]:
+        """What is there, with its bytes, for a judge."""
+        with self._lock:
+            return {name.decode(): stored.data for name, stored in self.buckets[bucket].objects.items()}
+
+    def add(self, bucket: str) -> None:
+        """One more bucket, empty unless it is there."""
+        with self._lock:
+            self.buckets.setdefault(bucket, Bucket())
+
     def put(self, bucket: str, key: str, data: bytes) -> None:
         """Put an object there without asking over the line."""
         with self._lock:
@@ -177,19 +187,19 @@ class Shelf:
         with self._lock:
             self.buckets[bucket].drop(key)
 
-    def _create_bucket(self, _bucket: Bucket, _asked: Asked, _body: bytes) -> Reply:
+    def _create_bucket(self, _bucket: Bucket, _asked: Request, _body: bytes) -> Reply:
         return Reply(200)
 
-    def _delete_bucket(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+    def _delete_bucket(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         if bucket.objects:
             return error(409, "BucketNotEmpty")
         del self.buckets[asked.bucket]
         return Reply(204)
 
-    def _get_bucket_versioning(self, _bucket: Bucket, _asked: Asked, _body: bytes) -> Reply:
+    def _get_bucket_versioning(self, _bucket: Bucket, _asked: Request, _body: bytes) -> Reply:
         return Reply(200, "<VersioningConfiguration/>")
 
-    def _put_object(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+    def _put_object(self, bucket: Bucket, asked: Request, body: bytes) -> Reply:
         if not _is_whole(asked, body):
             return error(400, "BadDigest")
         stored = Stored(
@@ -198,7 +208,7 @@ class Shelf:
         bucket.put(asked.key, stored)
         return Reply(200, headers={"ETag": stored.etag})
 
-    def _get_object(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+    def _get_object(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         stored = bucket.objects.get(asked.key.encode())
         if stored is None:
             return error(404, "NoSuchKey")
@@ -209,11 +219,11 @@ class Shelf:
 
     _head_object = _get_object
 
-    def _delete_object(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+    def _delete_object(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         bucket.drop(asked.key)
         return all_deleted(asked)
 
-    def _delete_objects(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+    def _delete_objects(self, bucket: Bucket, asked: Request, body: bytes) -> Reply:
         if not _is_whole(asked, body):
             return error(400, "BadDigest")
         if not 0 < len(asked.keys) <= MOST_KEYS or "" in asked.keys:
@@ -222,7 +232,7 @@ class Shelf:
             bucket.drop(key)
         return all_deleted(asked)
 
-    def _list_objects_v2(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+    def _list_objects_v2(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         most = min(int(asked.query.get("max-keys", MOST_KEYS)), MOST_KEYS)
         after = asked.query.get("continuation-token") or asked.query.get("start-after", "")
         found = list(itertools.islice(bucket.behind(after, asked.query.get("prefix", "")), most + 1))
@@ -238,7 +248,7 @@ class Shelf:
             f"{token}{contents}</ListBucketResult>",
         )
 
-    def _create_multipart_upload(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+    def _create_multipart_upload(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         upload = f"upload-{next(self._numbers)}"
         bucket.uploads[upload] = (asked.key, asked.headers.get("content-type", ""), {})
         return Reply(
@@ -246,7 +256,7 @@ class Shelf:
             f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>",
         )
 
-    def _upload_part(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+    def _upload_part(self, bucket: Bucket, asked: Request, body: bytes) -> Reply:
         upload = bucket.uploads.get(asked.query["uploadId"])
         if upload is None:
             return error(404, "NoSuchUpload")
@@ -258,7 +268,7 @@ class Shelf:
             headers["x-amz-checksum-crc32"] = crc32
         return Reply(200, headers=headers)
 
-    def _complete_multipart_upload(self, bucket: Bucket, asked: Asked, body: bytes) -> Reply:
+    def _complete_multipart_upload(self, bucket: Bucket, asked: Request, body: bytes) -> Reply:
         upload = bucket.uploads.get(asked.query["uploadId"])
         if upload is None:
             return error(404, "NoSuchUpload")
@@ -274,11 +284,11 @@ class Shelf:
             200, "<CompleteMultipartUploadResult><ETag>joined</ETag></CompleteMultipartUploadResult>"
         )
 
-    def _abort_multipart_upload(self, bucket: Bucket, asked: Asked, _body: bytes) -> Reply:
+    def _abort_multipart_upload(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         gone = bucket.uploads.pop(asked.query["uploadId"], None)
         return Reply(204) if gone else error(404, "NoSuchUpload")
 
-    def _list_multipart_uploads(self, bucket: Bucket, _asked: Asked, _body: bytes) -> Reply:
+    def _list_multipart_uploads(self, bucket: Bucket, _asked: Request, _body: bytes) -> Reply:
         uploads = "".join(
             f"<Upload><Key>{escape(upload[0])}</Key><UploadId>{name}</UploadId></Upload>"
             for name, upload in bucket.uploads.items()
@@ -320,7 +330,7 @@ def _texts(body: bytes, name: str) -> list[str]:
     return [found.text or "" for found in root.iter() if found.tag.rpartition("}")[2] == name]
 
 
-def _is_whole(asked: Asked, body: bytes) -> bool:
+def _is_whole(asked: Request, body: bytes) -> bool:
     crc32 = base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
     md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
     headers = asked.headers

@@ -6,11 +6,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
-from tests.support.s3_double.memory import Asked, Reply, deleted, error, refused, result
+from tests.support.s3_double.memory import Reply, Request, deleted, error, refused, result
 
 
 @dataclasses.dataclass(frozen=True)
-class Forecast:
+class FaultRates:
     """How probable each fault is; those of a request exclude each other, so their sum is at most 1.
 
     busy          503 SlowDown, nothing is done
@@ -52,19 +52,19 @@ class Answer:
     late_by: float = 0.0
 
 
-class Weather:
-    """A forecast that comes true; `seen` counts what it did."""
+class RandomFaults:
+    """Faults that come as often as their rates say; `seen` counts what it did."""
 
-    def __init__(self, forecast: Forecast, seed: int = 0) -> None:
-        self.forecast = forecast
+    def __init__(self, rates: FaultRates, seed: int = 0) -> None:
+        self.rates = rates
         self.seed = seed
         self.seen: Counter[str] = Counter()
         self._times: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def over(self, asked: Asked, do: Callable[[Asked], Reply]) -> Answer:
+    def over(self, asked: Request, do: Callable[[Request], Reply]) -> Answer:
         """What becomes of a request; `do` is the store's own way to answer it."""
-        fault = self.forecast.of_request(self._chance(f"{asked.operation} {asked.bucket}/{first(asked)}"))
+        fault = self.rates.of_request(self._chance(f"{asked.operation} {asked.bucket}/{first(asked)}"))
         self._see(fault or "fair")
         match fault:
             case "busy":
@@ -74,21 +74,21 @@ class Weather:
             case "hang":
                 return Answer(when_alone=lambda: None)
             case "late":
-                return Answer(when_alone=lambda: do(asked), late_by=self.forecast.late_by)
+                return Answer(when_alone=lambda: do(asked), late_by=self.rates.late_by)
             case "lost":
                 do(asked)
                 return Answer(Reply(None))
         return Answer(self._fair(asked, do), breaks_off=fault == "cut")
 
-    def _fair(self, asked: Asked, do: Callable[[Asked], Reply]) -> Reply:
-        if asked.operation == "delete_object" and self.forecast.denied(asked.key):
+    def _fair(self, asked: Request, do: Callable[[Request], Reply]) -> Reply:
+        if asked.operation == "delete_object" and self.rates.denied(asked.key):
             self._see("denied")
             return error(403, "AccessDenied")
         if asked.operation != "delete_objects":
             return do(asked)
         return self._key_by_key(asked, do)
 
-    def _key_by_key(self, asked: Asked, do: Callable[[Asked], Reply]) -> Reply:
+    def _key_by_key(self, asked: Request, do: Callable[[Request], Reply]) -> Reply:
         fates = {key: self._fate(asked.bucket, key) for key in asked.keys}
         self._see(*(fate for fate in fates.values() if fate != "deleted"))
         going = tuple(key for key, fate in fates.items() if fate in ("deleted", "omitted, deleted"))
@@ -101,13 +101,13 @@ class Weather:
         return result(said, *(refused(key, codes[fate]) for key, fate in fates.items() if fate in codes))
 
     def _fate(self, bucket: str, key: str) -> str:
-        if self.forecast.denied(key):
+        if self.rates.denied(key):
             return "denied"
         chance = self._chance(f"key {bucket}/{key}")
         drawn = chance.random()
-        if drawn < self.forecast.key_errors:
+        if drawn < self.rates.key_errors:
             return "key_errors"
-        if drawn < self.forecast.key_errors + self.forecast.omitted:
+        if drawn < self.rates.key_errors + self.rates.omitted:
             return chance.choice(("omitted, deleted", "omitted"))
         return "deleted"
 
@@ -122,7 +122,7 @@ class Weather:
             self.seen.update(what)
 
 
-def first(asked: Asked) -> str:
+def first(asked: Request) -> str:
     """What tells one request of an operation from others; for a page of a listing, where it begins."""
     if asked.keys:
         return asked.keys[0]

@@ -9,12 +9,12 @@ upon which the store does what was asked and the connection breaks.
     server.script = in_turn(all_deleted, lambda asked: error(503, "SlowDown"))  # for requests to delete
     server.scripts["put_object"] = server.hang                                  # for any other operation
 
-Weather is for long runs, with probabilities and a seed (tests/support/s3_double/random_faults.py).
+Random faults are for long runs, with probabilities and a seed (tests/support/s3_double/random_faults.py).
 
-    server.weather = Weather(Forecast(busy=0.3, key_errors=0.05, lost=0.01), seed=7)
+    server.random_faults = RandomFaults(FaultRates(busy=0.3, key_errors=0.05, lost=0.01), seed=7)
 
 It runs in threads of the process that made it. Workers in other processes use `endpoint_url`; a judge in
-this one looks at `shelf` without asking over the line, or asks in a `calm()`. `in_flight` and `peak` count
+this one looks at `buckets` without asking over the line, or asks in a `calm()`. `in_flight` and `peak` count
 requests as the server sees them. Leaving it frees all who wait.
 """
 
@@ -25,30 +25,29 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 from xml.etree import ElementTree
 
 from tests.support.s3_double.memory import (
     LOST,
-    Asked,
+    Buckets,
     Reply,
-    Shelf,
+    Request,
     all_deleted,
     deleted,
     error,
     refused,
     result,
 )
-from tests.support.s3_double.random_faults import Answer, Forecast, Weather
+from tests.support.s3_double.random_faults import Answer, FaultRates, RandomFaults
 
 __all__ = [
     "LOST",
-    "Asked",
-    "Forecast",
+    "FaultRates",
+    "RandomFaults",
     "Reply",
+    "Request",
     "ScriptedS3",
-    "Weather",
     "all_deleted",
     "deleted",
     "error",
@@ -58,7 +57,7 @@ __all__ = [
 ]
 
 FOREVER = 60
-Script = Callable[[Asked], Reply | None]
+Script = Callable[[Request], Reply | None]
 
 
 def in_turn(*scripts: Script) -> Script:
@@ -68,29 +67,30 @@ def in_turn(*scripts: Script) -> Script:
 
 
 class ScriptedS3:
-    """The running server; script, scripts and weather may be changed at any time."""
+    """The running server; script, scripts and random_faults may be changed at any time."""
 
     def __init__(self, *buckets: str) -> None:
-        self.shelf = Shelf(*buckets)
+        self.buckets = Buckets(*buckets)
         self.script: Script = lambda _: None
         self.scripts: dict[str, Script] = {}
-        self.weather: Weather | None = None
-        self.heard: list[Asked] = []
+        self.random_faults: RandomFaults | None = None
+        self.heard: list[Request] = []
         self.released = threading.Event()
         self.in_flight = self.peak = 0
         self._counting = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
-        self.endpoint_url = f"http://127.0.0.1:{self._server.server_port}"
+        self.port: int = self._server.server_port
+        self.endpoint_url = f"http://127.0.0.1:{self.port}"
 
-    def hang(self, _asked: Asked) -> Reply:
+    def hang(self, _asked: Request) -> Reply:
         """No answer before the test is over."""
         self.released.wait(FOREVER)
         return Reply(None)
 
     @property
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[Request]:
         """The requests to delete."""
         return [asked for asked in self.heard if asked.deletes]
 
@@ -101,25 +101,25 @@ class ScriptedS3:
 
     @contextlib.contextmanager
     def calm(self) -> Iterator[None]:
-        """Good weather for a while, for a judge who asks over the line."""
-        weather, self.weather = self.weather, None
+        """No faults for a while, for a judge who asks over the line."""
+        faults, self.random_faults = self.random_faults, None
         try:
             yield
         finally:
-            self.weather = weather
+            self.random_faults = faults
 
-    def answer(self, asked: Asked, body: bytes) -> Answer:
-        """What a request gets: of a script first, then of the weather, then of plain S3."""
+    def answer(self, asked: Request, body: bytes) -> Answer:
+        """What a request gets: of a script first, then of chance, then of plain S3."""
         self.heard.append(asked)
         script = self.script if asked.deletes else self.scripts.get(asked.operation)
         reply = script(asked) if script else None
         if reply is not None:
             if reply.done:
-                self.shelf.answer(asked, body)
+                self.buckets.answer(asked, body)
             return Answer(reply)
-        if self.weather is not None:
-            return self.weather.over(asked, lambda wanted: self.shelf.answer(wanted, body))
-        return Answer(self.shelf.answer(asked, body))
+        if self.random_faults is not None:
+            return self.random_faults.over(asked, lambda wanted: self.buckets.answer(wanted, body))
+        return Answer(self.buckets.answer(asked, body))
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
@@ -136,9 +136,7 @@ class ScriptedS3:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.released.set()
         self._server.shutdown()
         self._server.server_close()
@@ -146,7 +144,7 @@ class ScriptedS3:
 
 
 class _Server(ThreadingHTTPServer):
-    # Whole crews knock at once.
+    # Whole workers knock at once.
     request_queue_size = 256
 
     def __init__(self, scripted: ScriptedS3) -> None:
@@ -185,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
     def understand(self, body: bytes) -> Answer:
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
-            asked = Asked.read(self.command, self.path, headers, body)
+            asked = Request.read(self.command, self.path, headers, body)
         except ElementTree.ParseError:
             return Answer(error(400, "MalformedXML"))
         return self.server.scripted.answer(asked, body)

@@ -1,4 +1,4 @@
-"""One servers for all tests of the benchmark, and results that were made up."""
+"""One set of servers for all tests of the benchmark, and results that were made up."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -7,17 +7,14 @@ import pytest
 
 from reaper.dev.bench import variants
 from reaper.dev.bench.cost_growth import Growth
-from reaper.dev.bench.cost_meter import Cost
 from reaper.dev.bench.foreground_latency import LatencyRound, Phase
 from reaper.dev.bench.machine import Machine
-from reaper.dev.bench.method import Step
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.rounds import Rounds
-from reaper.dev.bench.runner import Run, Runner, Variant
+from reaper.dev.bench.runner import Runner, Variant
 from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.workload import Order, Workload
-
-TINY = Workload("tiny", 600)
+from tests.support.bench_runs import made_up
 
 
 @pytest.fixture(scope="session")
@@ -29,23 +26,6 @@ def servers() -> Iterator[Servers]:
 @pytest.fixture(scope="session")
 def runner(servers: Servers) -> Runner:
     return Runner(servers, seed=1, announce=lambda _: None)
-
-
-def made_up(
-    workload: Workload, variant: Variant, number: int, rate: float, problems: tuple[str, ...] = ()
-) -> Run:
-    cost = Cost(
-        seconds=1000 / rate,
-        server_cpu=0.03,
-        others=0.02,
-        wal_bytes=1_500_000,
-        updates=1400,
-        hot_updates=1330,
-        dead_tuples=900,
-        records={"Btree/INSERT_LEAF": 200, "Heap/DELETE": 1000},
-    )
-    claims = tuple(Step(n * 0.01, 0.010 + n * 0.0001) for n in range(100))
-    return Run(workload, variant, number, 1000, cost, 0.005, claims, {"claim": 1.0}, problems)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from reaper.dev.bench.rounds import Rounds
 from reaper.dev.bench.statistics import paired_ratio, percentile, spread
 from reaper.dev.bench.svg import scale_top
 from reaper.errors import ConfigError
-from tests.system.bench.conftest import made_up
+from tests.support.bench_runs import made_up
 
 
 def test_a_ratio_is_that_of_the_rounds_not_of_the_sums():

@@ -18,7 +18,7 @@ from reaper.dev.bench.runner import Runner
 from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.worker_processes import WorkerProcessError, started_processes
 from reaper.dev.bench.workload import Workload
-from tests.system.bench.conftest import TINY
+from tests.support.bench_runs import TINY
 
 WHOLE = [
     GiantTransaction(),

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.embedded.conftest import started_at, until
+from tests.support.embedded_program_run import started_at
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -59,7 +60,7 @@ def test_a_killed_parent_leaves_nothing(program):
 def test_a_killed_server_leaves_nothing_though_the_parent_lives(program):
     running = program("exit")
     os.kill(running.postmaster, signal.SIGKILL)
-    until(lambda: not any(path.exists() for path in running.directories))
+    wait_until(lambda: not any(path.exists() for path in running.directories))
     assert running.process.poll() is None
     assert running.segment not in Path("/proc/sysvipc/shm").read_text().split()
 
@@ -68,7 +69,7 @@ def test_a_killed_supervisor_takes_its_service_along_and_the_parent_cleans_up(pr
     running = program("exit")
     supervisor = int(Path(f"/proc/{running.postmaster}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(supervisor, signal.SIGKILL)
-    until(lambda: started_at(running.postmaster) != running.services[running.postmaster])
+    wait_until(lambda: started_at(running.postmaster) != running.services[running.postmaster])
     running.let_go()
     assert running.leftovers() == []
 

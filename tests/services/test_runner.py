@@ -12,16 +12,17 @@ from reaper.db.connection import Connection
 from reaper.errors import BadArgument, ServiceLockLost
 from reaper.services import ALL
 from reaper.services.base import Context, Tick
-from tests.services.conftest import planned, result, service
 from tests.support.captured_logs import capture_logs
-from tests.support.worker_world import InProcessWorker, Works, wait_until
+from tests.support.sample_services import service
+from tests.support.waiting import wait_until
+from tests.support.worker_world import InProcessWorker, WorkerWorld
 
 Populate = Callable[..., None]
 LOCK = "pg_try_advisory_lock(1919246704, reaper.service_lock_key(%s))"
 
 
 def test_the_first_tick_plans_every_service_and_starts_none(
-    world: Works, in_process: InProcessWorker
+    world: WorkerWorld, in_process: InProcessWorker
 ) -> None:
     in_process.tick()
     assert world.jobs() == []
@@ -33,10 +34,10 @@ def test_the_first_tick_plans_every_service_and_starts_none(
 
 
 def test_a_service_is_free_when_its_run_is_over_however_late_the_server_notices_that_the_connection_is_closed(
-    world: Works, in_process: InProcessWorker, monkeypatch: pytest.MonkeyPatch
+    world: WorkerWorld, in_process: InProcessWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that comes back at once would find the lock held, be skipped, and nobody would come back."""
-    planned(world, in_process)
+    world.planned(in_process)
     left: list[Connection] = []
 
     def connect(slot: str) -> Connection:
@@ -55,10 +56,10 @@ def test_a_service_is_free_when_its_run_is_over_however_late_the_server_notices_
         connection.close()
 
 
-def test_eight_ticks_at_once_queue_what_is_due_once(world: Works) -> None:
+def test_eight_ticks_at_once_queue_what_is_due_once(world: WorkerWorld) -> None:
     with ExitStack() as open_crews:
         workers = [open_crews.enter_context(world.in_process_worker()) for _ in range(8)]
-        planned(world, workers[0])
+        world.planned(workers[0])
         world.due("watchdog")
         world.due("drain")
         start = threading.Barrier(len(workers))
@@ -76,7 +77,7 @@ def test_eight_ticks_at_once_queue_what_is_due_once(world: Works) -> None:
     assert world.value("select count(*) from procrastinate.procrastinate_events where type = 'deferred'") == 3
 
 
-def test_a_midnight_without_workers_is_made_up_for_once(world: Works) -> None:
+def test_a_midnight_without_workers_is_made_up_for_once(world: WorkerWorld) -> None:
     world.advance_clock("1 day")
     with world.in_process_worker() as in_process:
         world.sql("update reaper.settings set drain_slots = 1")
@@ -101,8 +102,8 @@ def test_a_midnight_without_workers_is_made_up_for_once(world: Works) -> None:
     )
 
 
-def test_nights_that_were_missed_are_one_run(world: Works, in_process: InProcessWorker) -> None:
-    planned(world, in_process)
+def test_nights_that_were_missed_are_one_run(world: WorkerWorld, in_process: InProcessWorker) -> None:
+    world.planned(in_process)
     world.sql(
         "update reaper.services set next_run_at = reaper.clock() - interval '9 days' where name = 'drain'"
     )
@@ -112,27 +113,27 @@ def test_nights_that_were_missed_are_one_run(world: Works, in_process: InProcess
 
 
 def test_a_schedule_that_nobody_understands_is_reported_and_stops_no_other(
-    world: Works, in_process: InProcessWorker
+    world: WorkerWorld, in_process: InProcessWorker
 ) -> None:
-    planned(world, in_process)
+    world.planned(in_process)
     world.sql("select reaper.reschedule('prune', 'every now and then')")
     world.due("cleanup_queue")
     in_process.tick()
     in_process.tick()
     assert world.jobs() == ["service:cleanup_queue"]
-    _, error, failures, _, _ = result(world, "prune")
+    _, error, failures, _, _ = world.result("prune")
     assert "invalid schedule 'every now and then'" in error
     assert failures == 1
 
 
-def test_a_run_is_recorded_with_its_figures(world: Works) -> None:
+def test_a_run_is_recorded_with_its_figures(world: WorkerWorld) -> None:
     with world.in_process_worker([service(lambda _: Tick({"things": 3}))]) as in_process:
         in_process.run_service("sample")
-    assert result(world, "sample") == ({"things": 3}, None, 0, 0, 1)
+    assert world.result("sample") == ({"things": 3}, None, 0, 0, 1)
     assert world.jobs() == []
 
 
-def test_a_failing_run_is_a_failed_run_and_the_next_good_one_clears_it(world: Works) -> None:
+def test_a_failing_run_is_a_failed_run_and_the_next_good_one_clears_it(world: WorkerWorld) -> None:
     broken = [True, True, False]
 
     def tick(_: Context) -> Tick:
@@ -144,12 +145,14 @@ def test_a_failing_run_is_a_failed_run_and_the_next_good_one_clears_it(world: Wo
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
                 in_process.run_service("sample")
-        assert result(world, "sample")[1:3] == ("ZeroDivisionError: of course", 2)
+        assert world.result("sample")[1:3] == ("ZeroDivisionError: of course", 2)
         in_process.run_service("sample")
-        assert result(world, "sample")[1:3] == (None, 0)
+        assert world.result("sample")[1:3] == (None, 0)
 
 
-def test_a_service_that_runs_elsewhere_is_skipped_in_silence_and_counted(world: Works, connect: Any) -> None:
+def test_a_service_that_runs_elsewhere_is_skipped_in_silence_and_counted(
+    world: WorkerWorld, connect: Any
+) -> None:
     ran: list[int] = []
 
     def tick(_: Context) -> Tick:
@@ -161,12 +164,12 @@ def test_a_service_that_runs_elsewhere_is_skipped_in_silence_and_counted(world: 
         assert holder.execute(f"select {LOCK}", ["sample"]).fetchone() == (True,)
         with capture_logs() as logs:
             in_process.run_service("sample")
-        assert (ran, logs, result(world, "sample")[3:]) == ([], [], (1, 0))
+        assert (ran, logs, world.result("sample")[3:]) == ([], [], (1, 0))
         holder.close()
         wait_until(lambda: in_process.run_service("sample") or bool(ran), "the lock became free")
 
 
-def test_a_service_that_is_not_locked_overlaps_with_itself(world: Works) -> None:
+def test_a_service_that_is_not_locked_overlaps_with_itself(world: WorkerWorld) -> None:
     meet = threading.Barrier(2, timeout=30)
 
     def tick(_: Context) -> Tick:
@@ -178,10 +181,10 @@ def test_a_service_that_is_not_locked_overlaps_with_itself(world: Works) -> None
         other.start()
         in_process.run_service("sample")
         other.join()
-    assert result(world, "sample")[3:] == (0, 2)
+    assert world.result("sample")[3:] == (0, 2)
 
 
-def test_a_run_that_loses_its_locks_connection_ends_and_fails(world: Works) -> None:
+def test_a_run_that_loses_its_locks_connection_ends_and_fails(world: WorkerWorld) -> None:
     def tick(tools: Context) -> Tick:
         assert not tools.stop.is_set()
         world.cut_off("reaper:lock:sample")
@@ -190,12 +193,12 @@ def test_a_run_that_loses_its_locks_connection_ends_and_fails(world: Works) -> N
 
     with world.in_process_worker([service(tick)]) as in_process, pytest.raises(ServiceLockLost):
         in_process.run_service("sample")
-    figures, error, failures, _, _ = result(world, "sample")
+    figures, error, failures, _, _ = world.result("sample")
     assert (figures, failures) == (None, 1)
     assert "lock of service sample lost" in error
 
 
-def test_a_run_with_more_to_do_comes_back_and_waits_once(world: Works) -> None:
+def test_a_run_with_more_to_do_comes_back_and_waits_once(world: WorkerWorld) -> None:
     with world.in_process_worker([service(lambda _: Tick(more=True))]) as in_process:
         in_process.run_service("sample")
         in_process.run_service("sample")
@@ -207,7 +210,7 @@ def test_a_service_that_the_release_does_not_know_is_refused(in_process: InProce
         in_process.run_service("nope")
 
 
-def test_what_a_dba_changed_outlives_the_next_worker(world: Works) -> None:
+def test_what_a_dba_changed_outlives_the_next_worker(world: WorkerWorld) -> None:
     with world.in_process_worker():
         world.sql("select reaper.reschedule('drain', 'continuous')")
         world.sql("select reaper.disable_service('prune')")
@@ -218,7 +221,7 @@ def test_what_a_dba_changed_outlives_the_next_worker(world: Works) -> None:
     assert world.value("select not enabled from reaper.services where name = 'prune'")
 
 
-def test_a_service_of_a_newer_release_stays_in_the_schedule(world: Works) -> None:
+def test_a_service_of_a_newer_release_stays_in_the_schedule(world: WorkerWorld) -> None:
     world.sql("select reaper.register_service('of a newer release', '1 minute', 'for a test')")
     with world.in_process_worker():
         pass

@@ -1,0 +1,51 @@
+"""One bucket of the S3 double as a test sees it: past the line, while its store may be behind a proxy."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.support.s3_double.server import ScriptedS3
+from tests.support.tcp_proxy import Proxy, tcp
+
+
+@dataclass
+class ServedBucket:
+    """What lies in a bucket of a running server, and how reaper reaches it."""
+
+    server: ScriptedS3
+    name: str
+    proxy: Proxy | None = None
+
+    @property
+    def endpoint_url(self) -> str:
+        """Where reaper asks."""
+        return f"http://127.0.0.1:{self.proxy.port}" if self.proxy else self.server.endpoint_url
+
+    def keys(self) -> set[str]:
+        """What really lies in it."""
+        return self.server.buckets.keys(self.name)
+
+    def contents(self) -> dict[str, bytes]:
+        """What really lies in it, with its bytes."""
+        return self.server.buckets.contents(self.name)
+
+    def store(self, key: str, data: bytes) -> None:
+        """Put an object there."""
+        self.server.buckets.put(self.name, key, data)
+
+    def drop(self, *keys: str) -> None:
+        """Take objects away."""
+        for key in keys:
+            self.server.buckets.drop(self.name, key)
+
+
+@contextlib.contextmanager
+def buckets_behind_proxies(server: ScriptedS3, *backends: str) -> Iterator[dict[str, ServedBucket]]:
+    """A bucket for each backend, of which each can be cut off alone."""
+    with contextlib.ExitStack() as open_proxies:
+        buckets = {}
+        for name in backends:
+            proxy = open_proxies.enter_context(Proxy(tcp(server.port)))
+            server.buckets.add(f"of-{name}")
+            buckets[name] = ServedBucket(server, f"of-{name}", proxy)
+        yield buckets
