@@ -8,16 +8,16 @@ help: ## list the targets
 setup: ## build .venv
 	@python3 run.py setup
 
-demo: ## see it work, with servers of its own
+demo: ## run the demo, with servers of its own
 	@python3 run.py demo
 
-bench: ## measure it beside the alternatives, a quarter of an hour
+bench: ## run the benchmark, a quarter of an hour
 	@python3 run.py bench
 
 test: ## run the tests
 	@python3 run.py test
 
-torture: ## let faults rain for MINUTES=30, and print what was survived
+torture: ## run the fault tests for MINUTES=30, and print the scorecard
 	@python3 run.py torture --minutes $(or $(MINUTES),30) $(ARGS)
 
 check: ## format, lint, types, import layers, SQL

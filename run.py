@@ -3,7 +3,7 @@
 
     demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
     test     runs the tests, two processes per core; further words go to pytest, for example --long or -n 0
-    torture  runs the ordeals among them, --minutes 30 in all, and prints what they survived; --seed repeats
+    torture  runs the long fault tests, --minutes 30 in all, and prints a scorecard; --seed repeats a run
     check    format, lint, types, import layers, SQL lint
     setup    builds .venv and stops; the command is then .venv/bin/reaper
     else     any command of reaper, for example: python3 run.py status --json

@@ -70,7 +70,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name when it is first used: whoever asks for the version does not wait for boto3."""
+    """Load a name when it is first used: `reaper.__version__` does not wait for boto3."""
     if name == "__version__":
         return import_module("reaper.version").installed_version()
     if name not in __all__:

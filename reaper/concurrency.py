@@ -18,7 +18,7 @@ class Stop(Protocol):
         """Whether to end at the next good moment."""
 
 
-class Until:
+class StopAfter:
     """Stops with another stop, when its time is over, or when a condition no longer holds."""
 
     def __init__(self, stop: Stop, seconds: float, holds: Callable[[], bool] = lambda: True) -> None:

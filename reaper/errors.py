@@ -3,26 +3,26 @@
 ReaperError                    4
 ├── ConfigError                4   a setting is missing or wrong
 ├── Unreachable                5   no server answers, or it refuses the login
-│   ├── CircuitOpen            5   a backend that did not answer before, and is left alone for a while
+│   ├── CircuitOpen            5   a backend is not asked: its circuit is open
 │   └── UploadFailed           5   a backend did not take the bytes of a paste
 ├── DatabaseError              4   the server refused a statement; carries its SQLSTATE
-│   ├── ClaimLost          RP001   the batch is no longer held: drop it, go on
+│   ├── ClaimLost          RP001   the batch is no longer held: skip it
 │   ├── BytesNeeded        RP002   the content is gone: upload, commit again
 │   ├── IntentGone         RP003   begin again
 │   ├── KeyRetired         RP004   this key's deletion is pending
 │   ├── BadArgument        RP005   the hint says what is allowed
 │   ├── WrongIsolation     RP006   use read committed
-│   ├── WouldLoseInformation RP007 a rollback that would forget something
+│   ├── WouldLoseInformation RP007 a rollback would lose information
 │   ├── NoRoom             RP008   no backend has room for the bytes
 │   └── CodeTaken          23505   another paste has the short code
 ├── ContentLost                4   no whole copy of a live paste's bytes is left
-├── ServicePaused              1   a service that is paused was to be run by hand
+├── ServicePaused              1   a paused service was run by hand
 ├── ServiceLockLost            4   the connection that held a service's lock broke: the run is over
-├── WorkerLost                 3   a worker ended although nobody asked it to
+├── WorkerLost                 3   a worker ended without a request to stop
 └── MigrationError             4
     ├── BadMigration           4   a file of the release is not as it must be
     ├── MigrationRefused       4   nothing was changed; the message has the fix
-    ├── TableBusy              4   a lock was not to be had in time
+    ├── TableBusy              4   other sessions held a lock for too long
     ├── LockLost               4   the migration lock's connection broke
     └── SchemaTooOld           4   `reaper migrate` first
 """
@@ -60,17 +60,17 @@ class ConfigError(ReaperError):
 
 
 class Unreachable(ReaperError):
-    """A server does not answer or does not let us in."""
+    """A server does not answer, or refuses the login."""
 
     exit_code = Exit.UNREACHABLE
 
 
 class CircuitOpen(Unreachable):
-    """The backend was not asked: too many requests before had no answer."""
+    """The circuit of the backend is open: it did not answer earlier requests, so it was not asked."""
 
 
 class UploadFailed(Unreachable):
-    """A backend did not take the bytes; another may."""
+    """A backend did not store the bytes; another backend may."""
 
 
 class DatabaseError(ReaperError):
@@ -96,19 +96,19 @@ class BytesNeeded(DatabaseError):
 
 
 class IntentGone(DatabaseError):
-    """The put intent was taken away."""
+    """The put intent no longer exists."""
 
     sqlstate = "RP003"
 
 
 class KeyRetired(DatabaseError):
-    """The object key is about to be deleted."""
+    """The deletion of this object key is pending."""
 
     sqlstate = "RP004"
 
 
 class BadArgument(DatabaseError):
-    """A function was called with a value that it does not take."""
+    """A function was called with an invalid argument."""
 
     sqlstate = "RP005"
 
@@ -120,7 +120,7 @@ class WrongIsolation(DatabaseError):
 
 
 class WouldLoseInformation(DatabaseError):
-    """A rollback would forget what is recorded nowhere else."""
+    """A rollback would delete information that is recorded nowhere else."""
 
     sqlstate = "RP007"
 
@@ -138,11 +138,11 @@ class CodeTaken(DatabaseError):
 
 
 class ContentLost(ReaperError):
-    """A paste lives and its bytes are gone or damaged, on every backend that has them."""
+    """A live paste has no intact copy of its bytes on any backend."""
 
 
 class ServicePaused(ReaperError):
-    """An operator paused the service; it runs all the same only if one says so."""
+    """An operator paused the service; --despite-pause runs it anyway."""
 
     exit_code = Exit.BEHIND
 
@@ -152,13 +152,13 @@ class ServiceLockLost(ReaperError):
 
 
 class WorkerLost(ReaperError):
-    """The worker ended by itself; whoever started it starts it again."""
+    """The worker ended by itself; its supervisor should start it again."""
 
     exit_code = Exit.STALLED
 
 
 class MigrationError(ReaperError):
-    """The schema could not be brought where it was asked to go."""
+    """The schema could not be migrated."""
 
 
 class BadMigration(MigrationError):
@@ -203,8 +203,8 @@ def by_sqlstate(sqlstate: str | None) -> type[DatabaseError]:
     return _BY_SQLSTATE.get(sqlstate or "", DatabaseError)
 
 
-def said(error: BaseException) -> str:
-    """What an error says, in one text for a record."""
+def describe(error: BaseException) -> str:
+    """The message and the hint of an error as one text, for records and log lines."""
     if isinstance(error, ReaperError):
         return f"{error.message}. {error.hint}" if error.hint else error.message
     return f"{type(error).__name__}: {error}"

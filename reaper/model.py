@@ -36,7 +36,7 @@ class Claim:
 
 
 class ObjectRef(NamedTuple):
-    """An object that nobody needs any more; a tuple, because a batch has a thousand of them."""
+    """An object to delete; a tuple, because a batch has a thousand of them."""
 
     content_hash: str
     backend: str
@@ -78,7 +78,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What became of one page of contents: looked at, let go, and named by something that is no paste."""
+    """One page of contents: checked, collected, and kept because another table refers to them."""
 
     looked_at: int
     collected: int
@@ -86,7 +86,7 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class ResetCounts:
     """What the watchdog took back."""
 
     rows_reset: int
@@ -95,10 +95,10 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
-    """Objects or codes whose deletion failed before, leased to us for another try; the token fences."""
+class RetryLease:
+    """Deletions that failed before, leased for another try; an expired token changes nothing."""
 
-    lease: UUID
+    token: UUID
     objects: tuple[ObjectRef, ...] = ()
     short_codes: tuple[str, ...] = ()
 
@@ -107,7 +107,7 @@ class Owed:
 class Failed:
     """Why an object was not deleted, and whether trying again can help.
 
-    An outage says nothing about the object: its backend was away, throttled or not asked at all.
+    An outage is no fault of the object: its backend did not answer, throttled, or was not asked.
     """
 
     error: str
@@ -117,7 +117,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """Whether a backend is in use (closed), left alone until `retry_at` (open) or probed (half_open)."""
+    """Whether a backend is used (closed), not asked until `retry_at` (open) or being probed (half_open)."""
 
     backend: str
     state: str
@@ -150,7 +150,7 @@ class CacheRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueService:
     """A service whose time has come, or that was never planned; `now` is the time that decided so."""
 
     name: str
@@ -160,8 +160,8 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Rescued:
-    """A job whose worker died, and what became of it."""
+class RescuedJob:
+    """A job whose worker died, and what was done with it."""
 
     job_id: int
     task: str
@@ -181,7 +181,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class PendingIntent:
-    """A put whose writer is overdue, leased to us: what is to be found under its key. The token fences."""
+    """A put that its writer did not finish in time, leased to this process."""
 
     lease: UUID
     intent_id: UUID

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from reaper.cache.none import NoCache, NoLock, NoPastes
+from reaper.cache.none import NoCache, NoClaimLock, NoPasteCache
 from reaper.config.backends import Backend
 from reaper.db.retry import RetryPolicy
 from reaper.db.session import Session
@@ -18,7 +18,7 @@ from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
 
 if TYPE_CHECKING:
-    from reaper.cache.redis.connection import RedisLink
+    from reaper.cache.redis.connection import RedisConnection
     from reaper.storage.s3.store import S3Options
 
 from reaper.app.connections import Connections
@@ -95,13 +95,13 @@ class Adapters(Connections):
 
     def _paste_cache(self) -> PasteCache:
         if self.settings.redis_url is None:
-            return NoPastes()
-        from reaper.cache.redis.connection import RedisLink
-        from reaper.cache.redis.paste_cache import QUICK, RedisPastes
+            return NoPasteCache()
+        from reaper.cache.redis.connection import RedisConnection
+        from reaper.cache.redis.paste_cache import QUICK, RedisPasteCache
 
-        link = RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry, QUICK)
-        self._open.callback(link.close)
-        return RedisPastes(link, self.settings.cache_key)
+        redis = RedisConnection(self.settings.redis_url.get_secret_value(), self.telemetry, QUICK)
+        self._open.callback(redis.close)
+        return RedisPasteCache(redis, self.settings.cache_key)
 
     @cached_property
     def claim_lock(self) -> ClaimLock:
@@ -111,7 +111,7 @@ class Adapters(Connections):
 
     def _claim_lock(self) -> ClaimLock:
         if self._redis is None:
-            return NoLock()
+            return NoClaimLock()
         from reaper.cache.redis.claim_lock import RedisClaimLock
 
         return RedisClaimLock(self._redis, self._identity(), self.settings.claim_lock_ttl)
@@ -123,9 +123,9 @@ class Adapters(Connections):
             return q.identity()
 
     @cached_property
-    def _redis(self) -> RedisLink | None:
+    def _redis(self) -> RedisConnection | None:
         if self.settings.redis_url is None:
             return None
-        from reaper.cache.redis.connection import RedisLink
+        from reaper.cache.redis.connection import RedisConnection
 
-        return RedisLink(self.settings.redis_url.get_secret_value(), self.telemetry)
+        return RedisConnection(self.settings.redis_url.get_secret_value(), self.telemetry)

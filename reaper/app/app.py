@@ -31,7 +31,7 @@ from reaper.store.get import Reader
 from reaper.store.put import Writer
 from reaper.store.store import Store
 from reaper.worker.dispatcher import Dispatcher
-from reaper.worker.health import HealthServer, Vitals
+from reaper.worker.health import HealthServer, ProcessHealth
 from reaper.worker.heartbeat import Heartbeat
 from reaper.worker.lanes import LanePool
 from reaper.worker.options import WorkerOptions
@@ -160,9 +160,9 @@ class App(Adapters):
         dispatcher.register(runner.services.values())
         jobs = tasks.make_app(tasks.connector(self.settings.dsn), dispatcher, runner)
         with self.heartbeat() as heartbeat:
-            vitals = Vitals(lambda: heartbeat.age)
-            process = WorkerProcess(jobs, tasks.recording(runner), options, self.stop, vitals, self.telemetry)
-            with HealthServer(options.health_port, vitals, self.telemetry.registry):
+            health = ProcessHealth(lambda: heartbeat.age)
+            process = WorkerProcess(jobs, tasks.recording(runner), options, self.stop, health, self.telemetry)
+            with HealthServer(options.health_port, health, self.telemetry.registry):
                 process.run()
 
     # For applications and operators.
@@ -199,7 +199,7 @@ class App(Adapters):
     def check(self, register: bool = True) -> None:
         """Refuse to start where work would fail: an older schema, no bucket, wrong credentials.
 
-        One backend that does not answer is no reason while another does. What is fine is then made known.
+        One backend that does not answer is accepted while another answers. The backends are then registered.
         """
         with self.connect("check") as connection:
             check_schema(connection)
@@ -214,7 +214,7 @@ class App(Adapters):
             raise next(iter(silent.values()))
         for name, error in silent.items():
             self.circuits.failed(name, error.message)
-            self.telemetry.backend_silent(name, error.message)
+            self.telemetry.backend_unreachable_at_start(name, error.message)
 
     def _silence(self, name: str) -> Unreachable | None:
         """Why a backend does not answer; what it refuses is raised."""

@@ -31,11 +31,11 @@ class NoCache:
         """Nothing can be wrong with it."""
 
 
-class NoPastes:
+class NoPasteCache:
     """A PasteCache that keeps nothing."""
 
     def read(self, code: str) -> CacheRead:  # noqa: ARG002
-        """It is not there, and nobody wants it."""
+        """No entry, and no ticket to fill one."""
         return CacheRead(None, None)
 
     def fill(self, code: str, data: bytes, ticket: int, remaining_ms: int | None) -> bool:  # noqa: ARG002
@@ -43,12 +43,12 @@ class NoPastes:
         return False
 
     def drop(self, code: str) -> bool:  # noqa: ARG002
-        """It is gone for good."""
+        """There is nothing to drop."""
         return True
 
 
-class NoLock:
-    """A ClaimLock for which nobody competes."""
+class NoClaimLock:
+    """A ClaimLock that is always free."""
 
     def hold(self) -> AbstractContextManager[bool]:
         """Hold it at once."""

@@ -94,7 +94,7 @@ def bench(
 
 @contextmanager
 def _progress(plan: Plan) -> Iterator[Callable[[str], None]]:
-    """A bar where somebody watches, a line for each step elsewhere."""
+    """A bar on a terminal, a line for each step elsewhere."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
         yield lambda what: console.print(what, soft_wrap=True)

@@ -21,7 +21,9 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command("demo", "Watch some thousand pastes expire, a worker die, and nothing go wrong."),
+    "demo": Command(
+        "demo", "Expire 4,000 sample pastes on embedded servers, with a worker killed on the way."
+    ),
     "migrate": Command(
         "migrate", "Bring the database to the schema of this release, while the application runs."
     ),
@@ -33,24 +35,20 @@ COMMANDS = {
     "drain": Command(
         "drain", "Delete what has expired: rows, objects and cache entries, until nothing is due."
     ),
-    "watchdog": Command(
-        "drain", "Take back what dead workers hold, and finish the side effects that they left."
-    ),
-    "plan": Command("plan", "Say what a drain would delete, free and cost now; change nothing."),
+    "watchdog": Command("drain", "Take back the batches of dead workers, and finish their side effects."),
+    "plan": Command("plan", "Show what a drain would delete now, and what that costs; change nothing."),
     "status": Command(
         "status",
-        "Say whether the system keeps its promise: verdict, backlog, batches, workers, schedule, queues.",
+        "Show the verdict (ok, behind, stalled), backlog, batches, workers, schedule and queues.",
     ),
     "pause": Command("service", "Stop draining for a while: `reaper service pause drain`."),
     "resume": Command("service", "Resume draining: `reaper service resume drain`."),
-    "service": Command("service", "See and change what runs when."),
+    "service": Command("service", "List, run, pause and reschedule services."),
     "policy": Command("policy", "Delete old rows of any table, by policies."),
-    "jobs": Command("jobs", "See the queue, free what dead workers hold."),
-    "dlq": Command("dlq", "Settle deletions that were given up."),
-    "verify": Command("verify", "Compare database, buckets and cache, both ways, while the system works."),
-    "why": Command(
-        "why", "Tell the story of one paste or content, oldest first, and why it is still there, or gone."
-    ),
+    "jobs": Command("jobs", "List the job queue; free the jobs of dead workers."),
+    "dlq": Command("dlq", "List, retry or write off deletions that were given up (DLQ)."),
+    "verify": Command("verify", "Compare database, buckets and cache, both ways, while workers run."),
+    "why": Command("why", "Show the history of one paste or content, and why it still exists or is gone."),
     "doctor": Command(
         "doctor",
         "Check schema, code, rights, indexes and settings of the database, the bucket and the cache.",

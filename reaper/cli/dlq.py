@@ -1,4 +1,4 @@
-"""`reaper dlq …`: objects whose deletion was given up; look, try again, or write off."""
+"""`reaper dlq …`: objects whose deletion was given up: list, retry, write off."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from reaper.queries.dlq import DlqEntry, DlqFilter, DlqGroup
 
 _HELP = """
-Dead letters: objects whose deletion was given up.
+The DLQ: objects whose deletion was given up.
 
-A deletion is tried ten times over some days, then it waits here; one that is denied for good comes at once. \
-An outage of the store brings nothing here. The bytes are still stored: mend the cause, then try again.
+A deletion is tried ten times over some days, then becomes a DLQ entry; a permanent refusal does at once. \
+An outage of the store makes none. The bytes are still stored: fix the cause, then retry.
 
     reaper dlq list
 
@@ -34,22 +34,27 @@ An outage of the store brings nothing here. The bytes are still stored: mend the
 Needs only the database; retry and drop need the role reaper_ops.
 """
 _Backend = Annotated[
-    str | None, typer.Option("--backend", metavar="NAME", help="Of this backend.", show_default=False)
+    str | None,
+    typer.Option("--backend", metavar="NAME", help="Only entries of this backend.", show_default=False),
 ]
 _Cause = Annotated[
     str | None,
-    typer.Option("--cause", metavar="CODE", help="Given up for this: AccessDenied, …", show_default=False),
+    typer.Option(
+        "--cause", metavar="CODE", help="Only entries with this cause: AccessDenied, …", show_default=False
+    ),
 ]
 _Ids = Annotated[
     list[int] | None,
-    typer.Option("--id", metavar="N", help="This one; may be repeated.", show_default=False),
+    typer.Option("--id", metavar="N", help="This entry; may be repeated.", show_default=False),
 ]
-_All = Annotated[bool, typer.Option("--all", help="All of them.")]
-_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+_All = Annotated[bool, typer.Option("--all", help="All entries.")]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 _Limit = Annotated[
-    int, typer.Option("--limit", metavar="N", min=0, max=10_000, help="Name the newest so many.")
+    int, typer.Option("--limit", metavar="N", min=0, max=10_000, help="List the newest N entries.")
 ]
-_Number = Annotated[int, typer.Argument(metavar="N", help="Its number, as `reaper dlq list` shows it.")]
+_Number = Annotated[
+    int, typer.Argument(metavar="N", help="The id of the entry, as `reaper dlq list` shows it.")
+]
 _Reason = Annotated[
     str | None,
     typer.Option("--reason", metavar="TEXT", help="Why; kept in reaper.audit.", show_default=False),
@@ -57,7 +62,10 @@ _Reason = Annotated[
 _Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in reaper.audit.")]
 _FreeNames = Annotated[
     bool,
-    typer.Option("--free-names", help="Also those whose name an application may use again afterwards."),
+    typer.Option(
+        "--free-names",
+        help="Also entries whose object name is retired; applications may use the name again then.",
+    ),
 ]
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
@@ -65,18 +73,23 @@ group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.add_typer(group, name="dlq", help=_HELP, short_help="Settle deletions that were given up.")
+    app.add_typer(
+        group,
+        name="dlq",
+        help=_HELP,
+        short_help="List, retry or write off deletions that were given up (DLQ).",
+    )
 
 
 @group.command("list")
-def list_letters(
+def list_entries(
     backend: _Backend = None,
     cause: _Cause = None,
     limit: _Limit = 20,
     as_json: options.Json = False,
     database_url: options.Dsn = None,
 ) -> None:
-    """Count the dead letters by backend and cause, and name the newest.
+    """Count the DLQ entries by backend and cause, and list the newest.
 
     Exit code 1 when there are any.
     """
@@ -86,7 +99,7 @@ def list_letters(
     with asking("operator", database_url) as q:
         groups, newest = q.count_dlq(choice), q.dlq_newest(choice, limit)
     if as_json:
-        formatting.print_json({"groups": groups, "letters": newest})
+        formatting.print_json({"groups": groups, "entries": newest})
     else:
         _show(groups, newest)
     raise typer.Exit(Exit.BEHIND if groups else Exit.OK)
@@ -94,15 +107,15 @@ def list_letters(
 
 @group.command("show")
 def show(number: _Number, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Tell all that is known of one dead letter."""
+    """Show one DLQ entry."""
     with asking("operator", database_url) as q:
-        letter, now = q.dlq_entry(number), q.now()
-    if letter is None:
-        raise ReaperError(f"there is no dead letter {number}", "reaper dlq list shows those that there are.")
+        entry, now = q.dlq_entry(number), q.now()
+    if entry is None:
+        raise ReaperError(f"no DLQ entry {number}", "Run reaper dlq list to see all entries.")
     if as_json:
-        formatting.print_json(letter)
+        formatting.print_json(entry)
         return
-    show_fields(_story(letter, now))
+    show_fields(_story(entry, now))
     typer.echo(f"\nTry again: reaper dlq retry --id {number}")
     typer.echo(f"Write off: reaper dlq drop --id {number} --reason …")
 
@@ -117,9 +130,9 @@ def retry(
     yes: _Yes = False,
     database_url: options.Dsn = None,
 ) -> None:
-    """Owe deletions again: the next run of the cleanup tries them, with ten attempts before them.
+    """Move entries back to the cleanup queue; the next run tries them, with ten new attempts.
 
-    What is given up again meanwhile is not retried twice.
+    An object that is given up again meanwhile is not retried a second time.
     """
     from reaper.ops.dlq import retry_all
 
@@ -128,10 +141,10 @@ def retry(
         choice = replace(choice, before=q.now())
         groups = q.count_dlq(choice)
         if not groups:
-            typer.echo("no dead letter matches")
-        elif _agreed(groups, "Try to delete them again?", yes):
+            typer.echo("no DLQ entry matches")
+        elif _agreed(groups, "Retry these deletions?", yes):
             moved = sum(counted(retry_all(q, choice, groups, reason), "queued again"))
-            typer.echo(f"{formatting.count(moved, 'object')} queued again; workers try them within a minute")
+            typer.echo(f"{formatting.count(moved, 'object')} queued; workers try them within a minute")
 
 
 @group.command("drop")
@@ -145,14 +158,14 @@ def drop(
     yes: _Yes = False,
     database_url: options.Dsn = None,
 ) -> None:
-    """Write deletions off: reaper forgets the objects, and deletes nothing.
+    """Write entries off: reaper removes the entries, and deletes no object.
 
-    For objects that somebody removed by hand, or that may stay for ever. Their bytes leave the account of the
+    For objects that were removed by hand, or that may stay for ever. Their bytes leave the account of the
     backend; reaper.audit keeps their names and the reason.
 
-    An object whose name is retired stays, because a late deletion of it may still be on its way: an
+    An entry whose object name is retired is kept, because a late deletion of the object may still arrive: an
     application that stored the same content under that name again would lose it. When you are sure that
-    none is: --free-names.
+    none arrives any more: --free-names.
     """
     from reaper.ops.dlq import write_off_all
 
@@ -162,13 +175,13 @@ def drop(
         groups = q.count_dlq(choice)
         kept = 0 if free_names else sum(group.retired_names for group in groups)
         if not groups:
-            typer.echo("no dead letter matches")
+            typer.echo("no DLQ entry matches")
         elif kept == sum(group.objects for group in groups):
             raise ReaperError(
-                f"{formatting.count(kept, 'dead letter')} not written off: the name is retired",
-                "A late deletion may still be on its way to it. When you are sure that none is: --free-names",
+                f"{_entries(kept)} not written off: the object name is retired",
+                "A late deletion of it may still arrive. If you are sure that none does: --free-names",
             )
-        elif _agreed(groups, f"Forget them without deleting anything?{_but(kept)}", yes):
+        elif _agreed(groups, f"Write them off without deleting any object?{_but(kept)}", yes):
             batches = write_off_all(q, choice, groups, reason, free_names)
             forgotten = sum(counted(batches, "written off"))
             objects = formatting.count(forgotten, "object")
@@ -176,9 +189,9 @@ def drop(
 
 
 def _chosen(backend: str | None, cause: str | None, ids: Sequence[int] | None, all_: bool) -> DlqFilter:
-    """What was asked for; everything only when somebody says so."""
+    """What was asked for; everything only with --all."""
     if all_ == bool(backend or cause or ids):
-        raise typer.BadParameter("say which: --backend, --cause, --id, or --all")
+        raise typer.BadParameter("choose entries with --backend, --cause or --id, or use --all")
     from reaper.queries.dlq import DlqFilter
 
     return DlqFilter(backend, cause, ids or None)
@@ -190,7 +203,7 @@ def _agreed(groups: list[DlqGroup], question: str, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise typer.BadParameter("nobody is there to be asked: add --yes")
+        raise typer.BadParameter("stdin is no terminal to confirm on: add --yes")
     try:
         agreed = typer.confirm(question)
     except typer.Abort:
@@ -200,9 +213,13 @@ def _agreed(groups: list[DlqGroup], question: str, yes: bool) -> bool:
     return agreed
 
 
+def _entries(number: int) -> str:
+    return formatting.count(number, "DLQ entry", "DLQ entries")
+
+
 def _but(kept: int) -> str:
     return (
-        f" ({kept:,} with a retired name {'stays' if kept == 1 else 'stay'}: see --free-names)"
+        f" ({kept:,} with a retired name {'is' if kept == 1 else 'are'} kept: see --free-names)"
         if kept
         else ""
     )
@@ -210,7 +227,7 @@ def _but(kept: int) -> str:
 
 def _show(groups: list[DlqGroup], newest: list[DlqEntry]) -> None:
     if not groups:
-        typer.echo("no dead letters")
+        typer.echo("the DLQ is empty")
         return
     _show_groups(groups)
     if newest:
@@ -219,22 +236,22 @@ def _show(groups: list[DlqGroup], newest: list[DlqEntry]) -> None:
             *(Column("id", number=True), Column("given up"), Column("size", number=True)),
             Column("object", wraps=True),
         )
-        show_table(columns, [_letter_row(letter) for letter in newest])
+        show_table(columns, [_entry_row(entry) for entry in newest])
     hidden = sum(group.objects for group in groups) - len(newest)
     if newest and hidden:
         typer.echo(f"and {hidden:,} more: --limit, --backend, --cause, or the view reaper.dlq")
 
 
-def _letter_row(letter: DlqEntry) -> tuple[str, ...]:
-    name = f"{escape(letter.backend)}/{escape(letter.object_key)}"
-    given_up = formatting.second(letter.buried_at)
-    return str(letter.queue_id), given_up, _size(letter), f"{name}\n[dim]{escape(letter.last_error)}[/]"
+def _entry_row(entry: DlqEntry) -> tuple[str, ...]:
+    name = f"{escape(entry.backend)}/{escape(entry.object_key)}"
+    given_up = formatting.second(entry.buried_at)
+    return str(entry.queue_id), given_up, _size(entry), f"{name}\n[dim]{escape(entry.last_error)}[/]"
 
 
 def _show_groups(groups: list[DlqGroup]) -> None:
     """The sum, then a line per backend and cause."""
     objects, stored = sum(g.objects for g in groups), sum(g.bytes for g in groups)
-    typer.echo(f"{formatting.count(objects, 'dead letter')}, {format_size(stored)} still stored")
+    typer.echo(f"{_entries(objects)}, {format_size(stored)} still stored")
     columns = (
         *(Column("backend"), Column("cause"), Column("objects", number=True), Column("size", number=True)),
         *(Column("given up", wraps=True), Column()),
@@ -254,21 +271,21 @@ def _group_row(group: DlqGroup) -> tuple[str, ...]:
     )
 
 
-def _story(letter: DlqEntry, now: datetime) -> Iterator[tuple[str, str]]:
-    yield "object", escape(f"{letter.backend}/{letter.object_key}")
-    yield "size", _size(letter)
-    yield "held", escape(letter.content_hash or "unknown content")
-    yield "cause", escape(letter.cause)
-    yield "error", escape(letter.last_error)
-    yield "attempts", str(letter.attempts)
+def _story(entry: DlqEntry, now: datetime) -> Iterator[tuple[str, str]]:
+    yield "object", escape(f"{entry.backend}/{entry.object_key}")
+    yield "size", _size(entry)
+    yield "content", escape(entry.content_hash or "unknown")
+    yield "cause", escape(entry.cause)
+    yield "error", escape(entry.last_error)
+    yield "attempts", str(entry.attempts)
     yield (
-        "owed since",
-        f"{letter.queued_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - letter.queued_at)} ago",
+        "queued",
+        f"{entry.queued_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - entry.queued_at)} ago",
     )
-    yield "given up", f"{letter.buried_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - letter.buried_at)} ago"
-    if letter.name_retired:
-        yield "name", "[yellow]retired: no content may take it until this is settled (RP004)[/]"
+    yield "given up", f"{entry.buried_at:%Y-%m-%d %H:%M:%S}, {formatting.age(now - entry.buried_at)} ago"
+    if entry.name_retired:
+        yield "name", "[yellow]retired: no content may use it until this entry is settled (RP004)[/]"
 
 
-def _size(letter: DlqEntry) -> str:
-    return "unknown" if letter.size_bytes is None else format_size(letter.size_bytes)
+def _size(entry: DlqEntry) -> str:
+    return "unknown" if entry.size_bytes is None else format_size(entry.size_bytes)

@@ -52,14 +52,14 @@ def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
     if not app.settings.backends:
         yield warn(
             "bucket",
-            "none is configured here",
+            "no bucket is configured here",
             "A drain needs one: set REAPER_S3_BUCKET, or write reaper.toml.",
         )
     else:
         for name, store in app.stores.items():
             yield from examine_store(name, store, probe)
     if app.settings.redis_url is None:
-        yield warn("cache", "none is configured here", "If pastes are cached, set REAPER_REDIS_URL.")
+        yield warn("cache", "no cache is configured here", "If pastes are cached, set REAPER_REDIS_URL.")
     else:
         yield from examine_cache(app.cache)
 

@@ -18,18 +18,21 @@ if TYPE_CHECKING:
     from reaper.model import Figures
 
 _Workers = Annotated[
-    int, typer.Option("--workers", "-w", metavar="N", min=1, max=64, help="Lanes that drain side by side.")
+    int,
+    typer.Option(
+        "--workers", "-w", metavar="N", min=1, max=64, help="Lanes (threads) that drain at the same time."
+    ),
 ]
 _MaxBatches = Annotated[
     int | None,
     typer.Option("--max-batches", metavar="N", min=1, help="Stop after so many batches.", show_default=False),
 ]
 _DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be done, as `reaper plan` does; change nothing.")
+    bool, typer.Option("--dry-run", help="Show what would be deleted, as `reaper plan` does; change nothing.")
 ]
 WATCHDOG_EVERY = 15.0
 SKIPPED = "skipped: another worker held the service lock"
-_Once = Annotated[bool, typer.Option("--once", help="Look once and stop.")]
+_Once = Annotated[bool, typer.Option("--once", help="Run once and stop.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -52,15 +55,19 @@ def drain(
 ) -> None:
     """Delete what has expired: rows, objects and cache entries, until nothing is due.
 
-    First finishes what other workers left behind, then works batch by batch. Ctrl-C stops cleanly between two
+    First finishes batches of dead workers, then deletes batch by batch. Ctrl-C stops cleanly between two
     batches; killing it at any moment loses nothing. Any number of drains may run at the same time.
     """
-    options.set_up_logging(verbose, log_json)
     if dry_run:
+        options.set_up_logging(verbose, log_json)
         plan(batch_size, as_json, database_url)
         return
     from reaper import config
     from reaper.app import App
+    from reaper.worker.heartbeat import worker_name
+
+    name = worker_name()
+    options.set_up_logging(verbose, log_json, name)
 
     settings = config.load_all(
         *("database_url", "backends", "batch_size"),
@@ -69,7 +76,7 @@ def drain(
         rows_per_second=rows_per_second,
     )
     began = time.monotonic()
-    with App(settings) as app:
+    with App(settings, worker=name) as app:
         app.check()
         options.stop_on_signals(app.stop)
         with drain_progress(app, hidden=as_json), app.telemetry.written_to(metrics_file):
@@ -84,16 +91,18 @@ def watchdog(
     metrics_file: options.MetricsFile = None,
     database_url: options.Dsn = None,
 ) -> None:
-    """Take back what dead workers hold, and finish the side effects that they left.
+    """Take back the batches of dead workers, and finish their side effects.
 
-    Looks every 15 seconds. A worker counts as dead after a minute without heartbeat, a claim after two hours.
+    Runs every 15 seconds. A worker counts as dead after a minute without heartbeat, a claim after two hours.
     """
     from reaper import config
     from reaper.app import App
+    from reaper.worker.heartbeat import worker_name
 
-    options.set_up_logging(verbose, log_json)
+    name = worker_name()
+    options.set_up_logging(verbose, log_json, name)
     settings = config.load_all("database_url", "backends", "stuck_after", database_url=database_url)
-    with App(settings) as app, app.telemetry.written_to(metrics_file):
+    with App(settings, worker=name) as app, app.telemetry.written_to(metrics_file):
         app.check()
         options.stop_on_signals(app.stop)
         with app.heartbeat():
@@ -123,5 +132,5 @@ def _report(totals: Figures, batches: int, seconds: float, as_json: bool) -> Non
     if totals.objects_failed or totals.invalidations_failed:
         typer.echo(
             f"{totals.objects_failed:,} objects and {totals.invalidations_failed:,} cache entries"
-            " are queued for another try"
+            " could not be deleted now and are queued"
         )

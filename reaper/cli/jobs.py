@@ -16,13 +16,16 @@ from reaper.errors import Exit
 if TYPE_CHECKING:
     from reaper.queries.jobs import Job
 
-_Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="The newest so many.")]
+_Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="Show the newest N.")]
 _Silence = Annotated[
-    str, typer.Option("--silence", metavar="SPAN", help="A worker without heartbeat for so long is dead.")
+    str,
+    typer.Option(
+        "--silence", metavar="SPAN", help="A worker without a heartbeat for this long counts as dead."
+    ),
 ]
 _COLOUR = {"todo": "cyan", "doing": "green", "failed": "red", "aborted": "yellow", "cancelled": "yellow"}
 
-group = typer.Typer(help="See the queue, free what dead workers hold.", no_args_is_help=True)
+group = typer.Typer(help="List the job queue; free the jobs of dead workers.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 @group.command("list")
 def list_jobs(limit: _Limit = 100, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Show what waits, what runs, and what failed and why; jobs that succeed are forgotten at once.
+    """Show what waits, what runs, and what failed and why; jobs that succeed are deleted at once.
 
     Exit code 1 when a job runs on no living worker: `reaper jobs rescue` frees it.
     """
@@ -58,7 +61,7 @@ def rescue(
         return
     for job in rescued:
         typer.echo(f"{job.job_id} {job.task}: {job.outcome}")
-    typer.echo(f"{formatting.count(len(rescued), 'job')} of dead workers")
+    typer.echo(f"{formatting.count(len(rescued), 'job')} of dead workers freed")
 
 
 def _show(found: list[Job]) -> None:

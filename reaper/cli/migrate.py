@@ -25,7 +25,7 @@ _ToId = Annotated[
     ),
 ]
 _PlanOnly = Annotated[
-    bool, typer.Option("--plan", help="Say what would be done, and what it locks; change nothing.")
+    bool, typer.Option("--plan", help="Show the steps and the locks of each; change nothing.")
 ]
 _Sql = Annotated[
     bool, typer.Option("--sql", help="Print the SQL for review, with the locks of each step; change nothing.")
@@ -71,9 +71,9 @@ def migrate(
 ) -> None:
     """Plan, print or run the migration."""
     if plan and sql:
-        raise typer.BadParameter("--plan and --sql exclude each other")
+        raise typer.BadParameter("--plan and --sql cannot be combined")
     if sql and as_json:
-        raise typer.BadParameter("--sql prints SQL; --json goes with --plan or with the migration itself")
+        raise typer.BadParameter("--sql and --json cannot be combined")
     seconds = options.duration(patience, "--patience").total_seconds()
     from reaper import config
     from reaper.migrate import migrate as run_migration
@@ -142,7 +142,7 @@ def _other_lines(plan: Plan) -> Iterator[str]:
         yield f"warning: {plan.role_problem.message}. {plan.role_problem.hint}"
     yield from (f"warning: {text}" for text in plan.warnings)
     if plan.empty:
-        yield "the schema is up to date; there is nothing to do"
+        yield "the schema is up to date; nothing to do"
 
 
 def _show_report(report: Report, as_json: bool) -> None:

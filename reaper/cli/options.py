@@ -16,7 +16,12 @@ from reaper.config.units import parse_duration
 
 Dsn = Annotated[
     str | None,
-    typer.Option("--database-url", metavar="URL", help="Instead of REAPER_DATABASE_URL.", show_default=False),
+    typer.Option(
+        "--database-url",
+        metavar="URL",
+        help="The database, instead of REAPER_DATABASE_URL.",
+        show_default=False,
+    ),
 ]
 BatchSize = Annotated[
     int | None,
@@ -35,29 +40,29 @@ RowsPerSecond = Annotated[
         "--rows-per-second",
         metavar="N",
         min=1,
-        help="Drain no faster than this.",
+        help="Delete no more rows per second than this.",
         show_default="REAPER_ROWS_PER_SECOND, else no limit",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every batch.")]
-LogJson = Annotated[bool, typer.Option("--log-json", help="Log as JSON, also when a person watches.")]
+LogJson = Annotated[bool, typer.Option("--log-json", help="Log as JSON, also on a terminal.")]
 MetricsFile = Annotated[
     Path | None,
     typer.Option(
         "--metrics-file",
         metavar="PATH",
-        help="Keep Prometheus metrics here, for a textfile collector.",
+        help="Write Prometheus metrics to this file, for a textfile collector.",
         show_default=False,
     ),
 ]
 
 
-def set_up_logging(verbose: bool, log_json: bool) -> None:
+def set_up_logging(verbose: bool, log_json: bool, worker: str | None = None) -> None:
     """Readable lines for a person, JSON for a collector."""
     from reaper.telemetry.logging import configure_logging
 
-    configure_logging(logging.DEBUG if verbose else logging.INFO, log_json or not sys.stderr.isatty())
+    configure_logging(logging.DEBUG if verbose else logging.INFO, log_json or not sys.stderr.isatty(), worker)
 
 
 def stop_on_signals(stop: threading.Event) -> None:

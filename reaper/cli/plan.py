@@ -27,10 +27,10 @@ def register(app: typer.Typer) -> None:
 def plan(
     batch_size: options.BatchSize = None, as_json: options.Json = False, database_url: options.Dsn = None
 ) -> None:
-    """Say what a drain would delete, free and cost now; change nothing.
+    """Show what a drain would delete now, and what that costs; change nothing.
 
-    The same as `reaper drain --dry-run`. Bytes are those that would really go: content that a live paste
-    names stays.
+    The same as `reaper drain --dry-run`. Bytes are those that are really freed: content that a live paste
+    uses is kept.
     """
     from reaper import config
     from reaper.ops.forecast import DrainPlan
@@ -49,7 +49,7 @@ def _lines(made: DrainPlan) -> Iterator[tuple[str, str]]:
     yield "rows", _rows(forecast)
     objects = formatting.count(forecast.objects_freed, "object")
     yield "objects", f"{objects} deleted, {format_size(forecast.bytes_freed)} freed"
-    yield "kept", f"{formatting.count(forecast.objects_kept, 'content')}, because live pastes name them"
+    yield "kept", f"{formatting.count(forecast.objects_kept, 'content')}, because live pastes use them"
     yield "batches", f"{made.batches:,} of up to {formatting.count(made.batch_size, 'row')}"
     yield "calls", f"{made.s3_calls:,} to S3, {made.redis_round_trips:,} round trips to Redis"
     yield "time", _time(made)

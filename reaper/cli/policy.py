@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HELP = """
 Delete old rows of any table, a bounded batch at a time.
 
-A policy is registered, looked at, and only then enabled:
+Register a policy, check what it would delete, then enable it:
 
     reaper policy add history --table public.history --column created_at --max-age '90 days'
 
@@ -31,8 +31,8 @@ A policy is registered, looked at, and only then enabled:
 
     reaper policy enable history
 
-What is dangerous or slow is refused, with the statement that mends it. Needs only the database, the role \
-reaper_ops, and the right to delete from the table.
+A policy that is dangerous or slow is refused, with the statement that fixes it. Needs only the database, \
+the role reaper_ops, and the right to delete from the table.
 """
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The policy.", show_default=False)]
@@ -46,7 +46,8 @@ _Column = Annotated[
     str, typer.Option("--column", metavar="COLUMN", help="The column that says how old a row is.")
 ]
 _MaxAge = Annotated[
-    str, typer.Option("--max-age", metavar="AGE", help="Rows older than this go: '90 days', '3 months'.")
+    str,
+    typer.Option("--max-age", metavar="AGE", help="Rows older than this are deleted: '90 days', '3 months'."),
 ]
 _BatchLimit = Annotated[
     int,
@@ -102,7 +103,7 @@ def add(
         schedules.parse(schedule)
         q.add_retention_policy(name, table, column, max_age, batch_limit, schedule, allow_cascade)
     typer.echo(f"policy {name} is registered and not enabled")
-    typer.echo(f"Look first: reaper policy plan {name}. Then: reaper policy enable {name}")
+    typer.echo(f"First check what it deletes: reaper policy plan {name}. Then: reaper policy enable {name}")
 
 
 def list_policies(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
@@ -113,7 +114,7 @@ def list_policies(as_json: options.Json = False, database_url: options.Dsn = Non
         formatting.print_json(found)
         return
     if not found:
-        typer.echo("there is no policy; reaper policy add --help says how to make one")
+        typer.echo("no policies; see reaper policy add --help")
         return
     columns = (
         *(Column("policy"), Column("state"), Column("schedule")),
@@ -123,7 +124,7 @@ def list_policies(as_json: options.Json = False, database_url: options.Dsn = Non
 
 
 def plan(name: _Name, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Say what a policy would delete now, in how many batches and by which plan; change nothing."""
+    """Show what a policy would delete now, in how many batches and by which plan; change nothing."""
     with asking("policy", database_url) as q:
         forecast = q.plan_policy(name)
     if as_json:
@@ -140,14 +141,14 @@ def enable(name: _Name, database_url: options.Dsn = None) -> None:
 
 
 def disable(name: _Name, database_url: options.Dsn = None) -> None:
-    """Stop a policy; a batch that has begun ends as it would."""
+    """Stop a policy; a batch that has begun is finished."""
     with asking("policy", database_url) as q:
         q.disable_policy(name)
     typer.echo(f"policy {name} is disabled")
 
 
 def remove(name: _Name, database_url: options.Dsn = None) -> None:
-    """Forget a policy; its table and the rows in it stay."""
+    """Remove a policy; its table and the rows in it stay."""
     with asking("policy", database_url) as q:
         q.remove_policy(name)
     typer.echo(f"policy {name} is removed")

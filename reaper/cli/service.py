@@ -1,4 +1,4 @@
-"""`reaper service …`, `reaper pause` and `reaper resume`: the schedule, in an operator's hands."""
+"""`reaper service …`, `reaper pause` and `reaper resume`: list, run, pause, reschedule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.markup import escape
 from reaper.cli import formatting, options
 from reaper.cli.database import asking
 from reaper.cli.tables import Column, show_table
-from reaper.errors import Exit, ReaperError, said
+from reaper.errors import Exit, ReaperError, describe
 
 if TYPE_CHECKING:
     from reaper.queries.services import ServiceState
@@ -21,7 +21,9 @@ _Reason = Annotated[
     str | None,
     typer.Option("--reason", metavar="TEXT", help="Why; kept in reaper.audit.", show_default=False),
 ]
-_Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; everybody sees it.")]
+_Why = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="Why; reaper status and reaper service list show it.")
+]
 _For = Annotated[str, typer.Option("--for", metavar="SPAN", help="How long: 30 min, 2 h, 1 d; up to 30 d.")]
 
 _Here = Annotated[bool, typer.Option("--here", help="Run it once in this process, and print what it did.")]
@@ -32,7 +34,7 @@ _DespitePause = Annotated[
     bool, typer.Option("--despite-pause", help="With --here: run it although it is paused.")
 ]
 
-group = typer.Typer(help="See and change what runs when.", no_args_is_help=True)
+group = typer.Typer(help="List, run, pause and reschedule services.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -76,10 +78,10 @@ def run(
         run_here(name, wait, despite_pause, as_json, database_url)
         return
     if wait or despite_pause or as_json:
-        raise typer.BadParameter("--wait, --despite-pause and --json go with --here")
+        raise typer.BadParameter("--wait, --despite-pause and --json need --here")
     with asking("operator", database_url) as q:
         q.run_now(name, reason)
-    typer.echo(f"{name} is due; the next tick of a worker starts it")
+    typer.echo(f"{name} is due; a worker starts it within 5 seconds")
 
 
 def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database_url: str | None) -> None:
@@ -113,7 +115,7 @@ def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None,
                 "outcome": "failed" if failure else "done" if tick else "skipped",
                 "figures": dict(tick.figures) if tick else None,
                 "more": tick.more if tick else None,
-                "error": said(failure) if failure else None,
+                "error": describe(failure) if failure else None,
             }
         )
     elif tick:
@@ -122,7 +124,7 @@ def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None,
     elif failure is None:
         typer.echo(f"{name} skipped: another worker held the service lock")
     else:
-        typer.echo(f"reaper: {name} failed: {said(failure)}", err=True)
+        typer.echo(f"reaper: {name} failed: {describe(failure)}", err=True)
     if failure:
         raise typer.Exit(Exit.BEHIND)
 
@@ -154,7 +156,7 @@ def pause(name: _Name, reason: _Why, span: _For = "1 h", database_url: options.D
 
 @group.command("resume")
 def resume(name: _Name, reason: _Reason = None, database_url: options.Dsn = None) -> None:
-    """End a pause before its time; a run that was missed meanwhile is made up for at once."""
+    """End a pause before its time; a run that was missed meanwhile starts at once."""
     with asking("operator", database_url) as q:
         q.resume(name, reason)
     typer.echo(f"{name} is resumed")
@@ -170,7 +172,7 @@ def reschedule(
     reason: _Reason = None,
     database_url: options.Dsn = None,
 ) -> None:
-    """Change when a service runs; releases to come leave it so."""
+    """Change when a service runs; newer releases keep the change."""
     from reaper.services import schedule
 
     schedule.parse(when)
@@ -191,7 +193,7 @@ def resume_drain(reason: _Reason = None, database_url: options.Dsn = None) -> No
 
 def _show(found: list[ServiceState]) -> None:
     if not found:
-        typer.echo("no service yet: they are registered when the first worker starts (reaper worker)")
+        typer.echo("no services: they are registered when the first worker starts (reaper worker)")
         return
     columns = (
         Column("service"),
@@ -223,7 +225,7 @@ def state(service: ServiceState) -> str:
         case Phase.WAITING if service.next_run_at:
             return f"next in {formatting.age(service.next_run_at - service.now)}"
         case Phase.UNPLANNED:
-            return "to be planned"
+            return "not planned yet"
         case other:
             return str(other.value)
 

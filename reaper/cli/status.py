@@ -1,4 +1,4 @@
-"""`reaper status`: does the system keep its promise, on one screen."""
+"""`reaper status`: is everything deleted in time, on one screen."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def register(app: typer.Typer) -> None:
 
 
 def status(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Say whether the system keeps its promise: verdict, backlog, batches, workers, schedule, queues.
+    """Show the verdict (ok, behind, stalled), backlog, batches, workers, schedule and queues.
 
-    Exit code 0 ok or paused, 1 behind (a paste expired over 26 hours ago and nobody has taken it), 3 stalled
-    (there is work that is late, and nobody does it). Asks only the database.
+    Exit code 0 ok or paused, 1 behind (a paste expired over 26 hours ago and is still there), 3 stalled (work
+    is overdue and no worker does it). Needs only the database.
     """
     from reaper.ops.status import look
 
@@ -78,12 +78,12 @@ def _lines(found: Status) -> Iterator[tuple[str, str]]:
     yield "blocked", _with_hint(health.rows_blocked, "row", "see reaper.blocked_rows")
     yield (
         "queue",
-        _with_hint(health.objects_queued, "object", "tried again every minute; see reaper.cleanup_backlog"),
+        _with_hint(health.objects_queued, "object", "retried every minute; see reaper.cleanup_backlog"),
     )
-    yield "dead", _with_hint(health.objects_dead, "object", "reaper dlq list says why")
+    yield "DLQ", _with_hint(health.objects_dead, "object", "see reaper dlq list")
     yield "cache", _with_hint(health.invalidations_queued, "invalidation", "waiting for Redis")
     yield "drift", _with_hint(health.drift_last_day, "wrong count", "in the last day; see reaper.drift")
-    yield "refusals", _with_hint(health.refusals, "late worker", "fenced off so far (RP001)")
+    yield "refusals", _with_hint(health.refusals, "call", "of late workers refused so far (RP001)")
 
 
 def _backlog(health: Health) -> str:
@@ -105,7 +105,7 @@ def _backends(backends: list[BackendState]) -> Iterator[tuple[str, str]]:
 
 def _shelter(backend: BackendState) -> str:
     room = f" of {format_size(backend.quota)}" if backend.quota is not None else ""
-    owed = f", {format_size(backend.orphan_bytes)} owed a deletion" if backend.orphan_bytes else ""
+    owed = f", {format_size(backend.orphan_bytes)} waiting for deletion" if backend.orphan_bytes else ""
     state = "" if backend.state == "active" else f", {backend.state}"
     return f"{escape(backend.name)}: {format_size(backend.bytes_used)}{room}{owed}{state}"
 

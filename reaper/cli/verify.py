@@ -19,21 +19,19 @@ if TYPE_CHECKING:
 _Repair = Annotated[
     bool,
     typer.Option(
-        "--repair", help="Set wrong ref_counts and byte accounts to what the rows say first; deletes nothing."
+        "--repair", help="First set wrong ref_counts and byte accounts to what the rows say; deletes nothing."
     ),
 ]
 _AfterRestore = Annotated[
     bool,
-    typer.Option(
-        "--after-restore", help="Name the pastes that lost their content, and say what to do about it."
-    ),
+    typer.Option("--after-restore", help="List the pastes that lost their content, and what to do about it."),
 ]
 _EXAMPLES = 5
 _EXAMPLES_AFTER_RESTORE = 50
 _AFTER_RESTORE = (
     "These objects were deleted after the moment to which the database was set back. Before the application",
     "writes again, bring them back under the same keys (from the bucket's versions, a replica or a backup),",
-    "or let the pastes go:",
+    "or let the pastes expire:",
     "  update public.pastes set expires_at = now() where content_hash in (…);",
     "then `reaper drain`, and `reaper verify` again.",
 )
@@ -50,7 +48,7 @@ def verify(
     as_json: options.Json = False,
     database_url: options.Dsn = None,
 ) -> None:
-    """Compare database, buckets and cache, both ways, while the system works.
+    """Compare database, buckets and cache, both ways, while workers run.
 
     Reads every content row, every object and every cache entry once; changes nothing unless --repair is
     given. Run --after-restore after a restore, or a failover that lost commits, before the application writes
@@ -90,7 +88,7 @@ def _lines(report: Report, examples: int) -> Iterator[str]:
     yield "looked at   " + ", ".join(f"{number:,} {what}" for what, number in report.seen.items() if number)
     yield from (f"[yellow]note[/]        {escape(note)}" for note in report.notes)
     if report.clean:
-        yield "[green]all agree[/]"
+        yield "[green]database, buckets and cache agree[/]"
     for kind, number in report.counts.items():
         yield f"[red]{escape(kind)}[/]: {number:,}"
         for finding in [f for f in report.findings if f.kind == kind][:examples]:

@@ -21,7 +21,10 @@ _Subject = Annotated[
     str, typer.Argument(metavar="CODE|HASH", help="A paste's code, or a content's hash.", show_default=False)
 ]
 _Look = Annotated[
-    bool, typer.Option("--look", help="Also look whether the objects and the cache entry are there now.")
+    bool,
+    typer.Option(
+        "--look", help="Also ask the backends and the cache whether the objects and the entry exist now."
+    ),
 ]
 
 
@@ -37,10 +40,10 @@ def register(app: typer.Typer) -> None:
 def why(
     subject: _Subject, look: _Look = False, as_json: options.Json = False, database_url: options.Dsn = None
 ) -> None:
-    """Tell the story of one paste or content, oldest first, and why it is still there, or gone.
+    """Show the history of one paste or content, and why it still exists or is gone.
 
-    Asks the database alone; with --look also the backends and the cache. What went longer ago than
-    reaper.settings.keep_codes is forgotten. Exit code 4 when nothing is known.
+    Asks the database alone; with --look also the backends and the cache. What was deleted longer ago than
+    reaper.settings.keep_codes is no longer known. Exit code 4 when nothing is known.
     """
     options.set_up_logging(verbose=False, log_json=False)
     from reaper.ops.why import story

@@ -1,4 +1,4 @@
-"""`reaper worker`: keeps everything going."""
+"""`reaper worker`: runs the drain and all services on schedule."""
 
 from __future__ import annotations
 
@@ -71,13 +71,15 @@ def worker(
     """Run the drain and all services on schedule, until told to stop. Start as many as you like, anywhere.
 
     SIGTERM and Ctrl-C stop it within 20 seconds; killing it at any moment loses nothing. It never ends with
-    code 0 by itself: without its database it ends with 3 or 5, and is to be started again.
+    code 0 by itself: without its database it ends with 3 or 5, and must be started again.
     """
     from reaper import config
     from reaper.app import App
+    from reaper.worker.heartbeat import worker_name
     from reaper.worker.options import QUEUE, WorkerOptions
 
-    options.set_up_logging(verbose, log_json)
+    name = worker_name()
+    options.set_up_logging(verbose, log_json, name)
     settings = config.load_all(
         *("database_url", "backends", "batch_size", "stuck_after"),
         database_url=database_url,
@@ -86,7 +88,7 @@ def worker(
     )
     names = tuple(name.strip() for name in (QUEUE if queues is None else queues).split(",") if name.strip())
     if not names:
-        raise typer.BadParameter("name at least one queue", param_hint="--queues")
-    with App(settings) as app, app.telemetry.written_to(metrics_file):
+        raise typer.BadParameter("at least one queue is needed", param_hint="--queues")
+    with App(settings, worker=name) as app, app.telemetry.written_to(metrics_file):
         app.check()
         app.work(WorkerOptions(names, slots, concurrency, health_port))

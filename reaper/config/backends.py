@@ -1,4 +1,4 @@
-"""The places where objects lie, as a process is told of them: `reaper.toml`, one table for each.
+"""The backends, the places where objects are stored, from `reaper.toml`: one table for each.
 
     [backends.default]
     bucket = "pastes"
@@ -50,7 +50,7 @@ class Backend(BaseModel):
     @model_validator(mode="after")
     def _one_way_to_log_in(self) -> Self:
         if (self.access_key_env is None) != (self.secret_key_env is None):
-            raise ValueError("access_key_env and secret_key_env belong together")
+            raise ValueError("access_key_env and secret_key_env must both be set")
         if self.profile is not None and self.access_key_env is not None:
             raise ValueError("give either a profile or access_key_env and secret_key_env")
         return self
@@ -75,7 +75,9 @@ def read_backends(path: Path, variables: Mapping[str, str | None]) -> dict[str, 
             problems += [f"backends.{name}.{text}" for text in _unset(backends[name], variables)]
     problems += _shared(backends)
     if backends and DEFAULT_BACKEND not in backends:
-        problems.append("one backend must be called default: content that came past the doors lies there")
+        problems.append(
+            "one backend must be called default: it holds the content that applications store by themselves"
+        )
     if problems:
         raise ConfigError("; ".join(f"{path}: {problem}" for problem in problems))
     return backends
@@ -123,7 +125,7 @@ def _told(error: Any) -> str:
     where = "".join(f".{part}" for part in error["loc"])
     if error["type"] == "extra_forbidden":
         meant = did_you_mean(str(error["loc"][-1]), Backend.model_fields, close=0.6)
-        known = f"did you mean {meant}?" if meant else f"there are {', '.join(Backend.model_fields)}"
+        known = f"did you mean {meant}?" if meant else f"known keys: {', '.join(Backend.model_fields)}"
         return f"{where} is not known; {known}"
     if error["type"] == "missing":
         return f"{where} is not set"
@@ -131,7 +133,7 @@ def _told(error: Any) -> str:
 
 
 def _unset(backend: Backend, variables: Mapping[str, str | None]) -> list[str]:
-    # Not quoted: whoever wrote the key itself instead of a name would read it in a log.
+    # The value is not quoted: it may be the secret key itself, written there by mistake.
     named = {"access_key_env": backend.access_key_env, "secret_key_env": backend.secret_key_env}
     return [
         f"{field} names a variable that is not set"
@@ -147,5 +149,5 @@ def _shared(backends: Mapping[str, Backend]) -> list[str]:
     for name, backend in backends.items():
         other = first.setdefault((backend.endpoint_url, backend.bucket), name)
         if other != name:
-            problems.append(f"backends.{name} has the bucket of backends.{other}")
+            problems.append(f"backends.{name} has the same bucket as backends.{other}")
     return problems

@@ -68,7 +68,7 @@ def _url_of_redis(value: SecretStr) -> SecretStr:
 
 def _name_of_cache_entry(value: str) -> str:
     if "{short_code}" not in value:
-        raise ValueError("it must contain {short_code}, or all pastes would share one entry")
+        raise ValueError("must contain {short_code}, or all pastes would share one cache entry")
     return value
 
 

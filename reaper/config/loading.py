@@ -22,18 +22,18 @@ _ALIKE = 0.6
 
 
 def load_all(*needed: str, **given: Any) -> Settings:
-    """The settings for whoever works with everything: each must be right, those in `needed` must be there.
+    """The settings of a process that uses all of them: each must be valid, those in `needed` must be set.
 
-    Nothing that was set falls back to a default: a mistyped endpoint would lead to somebody else's bucket.
+    Nothing that was set falls back to a default: a mistyped endpoint would lead to another bucket.
     """
     return _load(needed, (*Settings.model_fields, BACKENDS), given)
 
 
 def load(*uses: str, **given: Any) -> Settings:
-    """The settings; those named in `uses` must be there and right. `given` values go before the environment.
+    """The settings; those named in `uses` must be set and valid. `given` values go before the environment.
 
-    A command asks only for what it uses: what is wrong elsewhere does not concern it. A misspelt name does,
-    because what it was meant for is not known.
+    A command asks only for what it uses: another setting may be invalid. A misspelt name is always an error,
+    because the setting that it was meant for is not known.
     """
     return _load(uses, uses, given)
 
@@ -77,7 +77,7 @@ def _unknown_keywords(names: Collection[str]) -> dict[str, str | None]:
     told = {}
     for name in sorted(names):
         meant = variables.did_you_mean(name, Settings.model_fields, close=_ALIKE)
-        known = f"did you mean {meant}?" if meant else f"there are {', '.join(Settings.model_fields)}"
+        known = f"did you mean {meant}?" if meant else f"known settings: {', '.join(Settings.model_fields)}"
         told[f"there is no setting {name}; {known}"] = meant
     return told
 

@@ -75,8 +75,8 @@ class Settings(BaseSettings):
         beside = sorted(ONE_BACKEND & self.model_fields_set)
         if told and beside:
             raise ConfigError(
-                f"{self.file} names backends, and {', '.join(map(variable_of, beside))} would be one more",
-                f"Unset it, or write it into {self.file} as [backends.{DEFAULT_BACKEND}].",
+                f"{self.file} names backends, but {', '.join(map(variable_of, beside))} is set too",
+                f"Unset the variable, or write it into {self.file} as [backends.{DEFAULT_BACKEND}].",
             )
         return told or self._from_variables()
 

@@ -54,7 +54,7 @@ def parse_duration(text: str) -> timedelta:
     try:
         return timedelta(milliseconds=float(milliseconds))
     except OverflowError:
-        raise ValueError("so long a time cannot be meant") from None
+        raise ValueError("the duration is too long") from None
 
 
 def _milliseconds(part: re.Match[str]) -> Decimal:

@@ -1,7 +1,7 @@
-"""The REAPER_* variables of this process, and what is said of those that no setting has.
+"""The REAPER_* variables of this process, and what is reported about those that are no setting.
 
 A misspelt name is an error: the setting that was meant would silently fall back to its default. Any other
-unknown name is told once, in a warning: it may be meant for a newer release.
+unknown name is one warning: it may be meant for a newer release.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read_variables() -> Mapping[str, str | None]:
 
 
 def unknown_variables(variables: Mapping[str, str | None], known: Collection[str]) -> list[str]:
-    """The names of ours that nobody reads, as they were written; what is empty counts as not set."""
+    """The REAPER_* names that no setting reads, as they were written; an empty value counts as not set."""
     return sorted(
         name
         for name, value in variables.items()

@@ -1,5 +1,5 @@
 """Connections to PostgreSQL, and what makes them bearable."""
 
-from reaper.db.connection import Connection, connect, parameters, teach, translate, translated
+from reaper.db.connection import Connection, connect, parameters, register_time_loader, translate, translated
 
-__all__ = ["Connection", "connect", "parameters", "teach", "translate", "translated"]
+__all__ = ["Connection", "connect", "parameters", "register_time_loader", "translate", "translated"]

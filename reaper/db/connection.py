@@ -43,7 +43,7 @@ def connect(dsn: str, application_name: str, autocommit: bool = True) -> Connect
     """Open a connection under our name; Unreachable when there is none to be had."""
     try:
         connection: Connection = psycopg.connect(**parameters(dsn, application_name), autocommit=autocommit)
-        teach(connection)
+        register_time_loader(connection)
         return connection
     except psycopg.Error as error:
         raise Unreachable(
@@ -58,7 +58,7 @@ def parameters(dsn: str, application_name: str) -> dict[str, Any]:
     return {**parts, "application_name": application_name}
 
 
-def teach(connection: Connection) -> None:
+def register_time_loader(connection: Connection) -> None:
     """Make a new connection read PostgreSQL's times, all of them."""
     connection.adapters.register_loader("timestamptz", _Time)
 

@@ -9,8 +9,8 @@ from typing import Generic, Self, TypeVar
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from reaper.db.connection import Connection, parameters, teach, translate
-from reaper.db.retry import NoConnection, RetryPolicy
+from reaper.db.connection import Connection, parameters, register_time_loader, translate
+from reaper.db.retry import NoFreeConnection, RetryPolicy
 
 Q = TypeVar("Q")
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Pool(Generic[Q]):
             with self._pool.connection() as connection:
                 return ask(self._bind(connection))
         except PoolTimeout:
-            raise NoConnection(
+            raise NoFreeConnection(
                 f"no connection to the database within {self._patience:g} s",
                 "Is the server up? If it is, it or REAPER_STORE_CONNECTIONS allows too few.",
             ) from None
@@ -76,5 +76,5 @@ class Pool(Generic[Q]):
 
 
 def _configured(connection: Connection) -> None:
-    teach(connection)
+    register_time_loader(connection)
     connection.execute("set default_transaction_isolation = 'read committed'")

@@ -23,7 +23,7 @@ def is_transient(error: DatabaseError) -> bool:
     return error.sqlstate in TRANSIENT
 
 
-class NoConnection(Unreachable):
+class NoFreeConnection(Unreachable):
     """There was none to be had, and that was waited for already: no reason to wait again."""
 
 
@@ -44,7 +44,7 @@ class RetryPolicy:
         for number in count(1):
             try:
                 return attempt()
-            except NoConnection:
+            except NoFreeConnection:
                 raise
             except Unreachable:
                 late = number >= self.tries if deadline is None else time.monotonic() >= deadline

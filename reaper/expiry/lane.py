@@ -1,7 +1,7 @@
 """A drain: claim → drop → side effects → finish, batch after batch, in several lanes side by side.
 
 PostgreSQL decides everything about rows; here only its decisions are carried out. A lane can be killed at any
-moment: what it held is written in its batch, and the watchdog and the next drain go on from there.
+moment: what it held is written in its batch, and the watchdog and the next drain continue from there.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class Lane:
         return Drained(drained.done, figures + drained.figures)
 
     def _tried(self, finish: Callable[[], Figures]) -> tuple[DatabaseError | None, Figures]:
-        """What others left is worth a try; where PostgreSQL refuses it, the drain goes on all the same."""
+        """Try to finish work of other workers; where PostgreSQL refuses, the drain continues without it."""
         try:
             return None, finish()
         except DatabaseError as error:
-            self.telemetry.left_undone(error)
+            self.telemetry.earlier_work_failed(error)
             return error, Figures()
 
     def _adopt(self) -> Figures:
@@ -149,7 +149,7 @@ class Lane:
         return None
 
     def _give_back(self, batch_id: UUID, error: DatabaseError) -> None:
-        self.telemetry.given_back(batch_id, error)
+        self.telemetry.batch_returned(batch_id, error)
         try:
             self.session.call(lambda q: q.return_batch(batch_id))
         except ClaimLost:

@@ -1,4 +1,4 @@
-"""A pace for a process: batches begin so often that about so many rows a second go, over all its lanes."""
+"""A limit of rows per second for a process, over all its lanes: it decides when a batch may begin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 from reaper.concurrency import Stop
 
-# Somebody else waits for as long as a batch takes, and for the disk as often as one commits. About this many
+# An application waits for as long as a batch takes, and for the disk as often as one commits. About this many
 # rows disturb least; beyond, a batch is as large as it must be for so many a second.
 GENTLE_ROWS = 25
 BATCHES_PER_SECOND = 80
@@ -26,7 +26,7 @@ class Rate:
         self._free_at = time.monotonic()
 
     def begin(self) -> None:
-        """A drain begins: the time before it was nobody's."""
+        """A drain begins: the time before it is not made up for."""
         with self._guard:
             self._free_at = max(self._free_at, time.monotonic())
 

@@ -12,7 +12,7 @@ from reaper.concurrency import Stop, for_each
 from reaper.errors import ClaimLost
 from reaper.expiry.side_effects import SideEffects
 from reaper.expiry.standby import Standby
-from reaper.model import Owed
+from reaper.model import RetryLease
 from reaper.queries import Ask
 from reaper.queries.failures import Failures
 from reaper.telemetry.events import Telemetry
@@ -34,7 +34,7 @@ class Retried:
 
 @dataclass(frozen=True)
 class Retries:
-    """One pass through what is owed; several may run at once, and share it."""
+    """One pass through the deletions that are due; several passes may run at once and share the work."""
 
     side_effects: SideEffects
     standby: Standby
@@ -51,10 +51,10 @@ class Retries:
         return self._settle_all(
             stop,
             claim=lambda: ask(lambda q: q.claim_cleanup(AT_ONCE, backend, began)),
-            act=lambda owed: self.side_effects.run(
-                (), owed.objects, lambda: self.standby.has(owed.lease, ask, stop)
+            act=lambda lease: self.side_effects.run(
+                (), lease.objects, lambda: self.standby.has(lease.token, ask, stop)
             ),
-            finish=lambda owed, failures: ask(lambda q: q.finish_cleanup(owed.lease, failures)),
+            finish=lambda lease, failures: ask(lambda q: q.finish_cleanup(lease.token, failures)),
         )
 
     def drop_entries(self, ask: Ask, stop: Stop) -> Retried:
@@ -62,29 +62,29 @@ class Retries:
         return self._settle_all(
             stop,
             claim=lambda: ask(lambda q: q.claim_invalidations(AT_ONCE)),
-            act=lambda owed: self.side_effects.drop(owed.short_codes),
-            finish=lambda owed, failures: ask(lambda q: q.finish_invalidations(owed.lease, failures)),
+            act=lambda lease: self.side_effects.drop(lease.short_codes),
+            finish=lambda lease, failures: ask(lambda q: q.finish_invalidations(lease.token, failures)),
         )
 
     def _settle_all(
         self,
         stop: Stop,
         *,
-        claim: Callable[[], Owed | None],
-        act: Callable[[Owed], Failures],
-        finish: Callable[[Owed, Failures], int],
+        claim: Callable[[], RetryLease | None],
+        act: Callable[[RetryLease], Failures],
+        finish: Callable[[RetryLease, Failures], int],
     ) -> Retried:
         done = Retried()
         while not stop.is_set():
-            owed = claim()
-            if owed is None:
+            lease = claim()
+            if lease is None:
                 return done
             try:
-                failures = act(owed)
-                gone = finish(owed, failures)
+                failures = act(lease)
+                gone = finish(lease, failures)
             except ClaimLost:
                 # Another worker has it by now, and does it again.
-                self.telemetry.lease_lost(owed.lease)
+                self.telemetry.lease_lost(lease.token)
                 continue
             done += Retried(gone, len(failures))
             if failures and gone == 0 and all(f.get("outage") for f in failures):

@@ -37,7 +37,7 @@ class SideEffects:
         return code_failures(stale) + object_failures(objects, left)
 
     def drop(self, codes: Sequence[str]) -> Failures:
-        """Drop owed cache entries for good: there are pastes among them that somebody deleted early."""
+        """Drop queued cache entries so that no late reader can fill them: some pastes were deleted early."""
         with self.telemetry.step("cache"):
             stale = self.cache.drop(codes)
         return code_failures(stale)

@@ -1,7 +1,7 @@
 """Deletions wait for a standby, where a DBA wants that: a failover then brings no content back without bytes.
 
 PostgreSQL says whether there is anything to wait for, and who has what. Here it is asked again for a while.
-One that is away is waited for once; after that, objects go to the queue at once until it is back.
+A standby that does not answer is waited for once; then objects go to the queue at once until it is back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reaper.telemetry.events import Telemetry
 PATIENCE = 10.0
 SHORTEST, LONGEST = 0.002, 0.1
 SERVICE = "standby"
-NOT_THERE = Failed("the release is on no standby yet (settings.wait_for_standby)", outage=True)
+NOT_THERE = Failed("no standby has the release yet (settings.wait_for_standby)", outage=True)
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Standby:
                 return False
             if self.clock() >= until:
                 self._is_away = True
-                self.telemetry.degraded(SERVICE, f"it lacks the log up to {lsn}")
+                self.telemetry.degraded(SERVICE, f"WAL up to {lsn} not received")
                 return False
             self.sleep(pause)
             pause = min(pause * 1.5, LONGEST)

@@ -13,7 +13,7 @@ STEP = 0.5
 
 
 class Throttle:
-    """Asks PostgreSQL whether to go on, and shows operators why a worker waits; shared by all lanes."""
+    """Asks PostgreSQL whether the next batch may begin, and records why it waits; all lanes share it."""
 
     def __init__(self, ask: Ask, worker: str, telemetry: Telemetry) -> None:
         self._ask = ask

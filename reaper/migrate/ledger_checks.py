@@ -14,12 +14,12 @@ def verify_checksums(applied: dict[str, str], known: Iterable[Migration], where:
     if unknown := [name for name in applied if name not in by_id]:
         raise MigrationRefused(
             f"{where} has migrations that this release does not know: {', '.join(unknown)}",
-            "A newer release migrated it. Install that release; an older one would undo its functions.",
+            "A newer release migrated this database. Install that one; this one would undo its functions.",
         )
     edited = [name for name, sha256 in applied.items() if sha256 and sha256 != by_id[name].sha256]
     if edited:
         raise MigrationRefused(
-            f"{where}: already applied, but edited since: {', '.join(edited)}",
+            f"{where}: migrations edited after they were applied: {', '.join(edited)}",
             "Restore the file as it was applied, and put the change into a new migration.",
         )
 
@@ -33,7 +33,7 @@ def refuse_unreleased_past(applied: Iterable[str], known: Sequence[Migration]) -
         raise MigrationRefused(
             f"this database was migrated by an unreleased version of reaper ({past[0]} is unknown to this"
             " release); there is no path from it",
-            "Let that version finish what it owes (reaper drain), stop it, dump the application's tables"
+            "Let that version finish its deletions (reaper drain), stop it, dump the application's tables"
             " (pg_dump -t public.content -t public.pastes), drop schema reaper (drop schema reaper cascade),"
             " then migrate again.",
         )

@@ -89,7 +89,7 @@ def position_of(migrations: tuple[Migration, ...], wanted: str) -> int:
         if wanted in (migration.id, migration.number):
             return position
     known = ", ".join([BASE, *(m.id for m in migrations)])
-    raise MigrationRefused(f"there is no migration {wanted!r}", f"Known are: {known}")
+    raise MigrationRefused(f"unknown migration {wanted!r}", f"Known migrations: {known}")
 
 
 def _forward(folder: Path) -> list[Path]:

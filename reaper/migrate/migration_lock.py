@@ -11,7 +11,7 @@ import psycopg
 from reaper.db.connection import Connection
 from reaper.errors import LockLost
 
-# The two-integer form with a class of our own, so that nobody's hashed key meets ours.
+# The two-integer form with a class of our own, so that no hashed key of another program is the same.
 LOCK_CLASS = 1919246704
 LOCK_ID = 1
 
@@ -51,7 +51,7 @@ class MigrationLock:
             row = None
         if row is None or not row[0]:
             raise LockLost(
-                "the connection that holds the migration lock was lost; stopped before the next change",
+                "connection that holds the migration lock lost; stopped before the next change",
                 "Run the migration again; connect to the server directly, not through a transaction pooler.",
             )
 

@@ -14,7 +14,7 @@ from reaper.migrate.ledger_checks import refuse_unreleased_past, verify_checksum
 from reaper.migrate.migration_files import Migration, position_of
 from reaper.migrate.release import Release, read_release
 from reaper.migrate.release_folders import ReleaseFolders
-from reaper.migrate.roles import Standing
+from reaper.migrate.roles import MigratorRights
 from reaper.migrate.step import Kind, Step
 from reaper.migrate.step_list import Moves
 
@@ -29,7 +29,7 @@ class Plan:
     steps: tuple[Step, ...]
     warnings: tuple[str, ...]
     release: Release = field(repr=False)
-    standing: Standing = field(repr=False)
+    rights: MigratorRights = field(repr=False)
     # What makes a session fit to run the steps.
     session: tuple[str, ...] = field(repr=False)
 
@@ -41,7 +41,7 @@ class Plan:
     @property
     def role_problem(self) -> MigrationRefused | None:
         """Why the role that asked cannot carry it out."""
-        return roles.refusal(self.standing, self.release.roles_script) if self.standing.problem else None
+        return roles.refusal(self.rights, self.release.roles_script) if self.rights.problem else None
 
     def names(self, kind: Kind) -> list[str]:
         """What the steps of one kind are about: ids of migrations, paths of files …"""
@@ -62,13 +62,13 @@ def make(connection: Connection, folders: ReleaseFolders, to: str | None = None)
     preflight.check_server(connection)
     moves = _moves(connection, release, to)
     warnings = preflight.check_adoptable(connection, release.adoption_check) if moves.forward else []
-    standing = roles.standing(connection)
+    rights = roles.migrator_rights(connection)
     preflight.check_may_create_schemas(connection, _schemas(release, moves))
     return Plan(
-        steps=step_list.build(connection, release, standing, moves),
+        steps=step_list.build(connection, release, rights, moves),
         warnings=tuple(warnings),
         release=release,
-        standing=standing,
+        rights=rights,
         session=session_settings(connection.info.server_version, SEARCH_PATH),
     )
 

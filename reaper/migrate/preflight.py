@@ -48,7 +48,7 @@ def check_adoptable(connection: Connection, script: str) -> list[str]:
     problems = [(severity, f"{subject}: {problem}", fix) for severity, subject, problem, fix in rows]
     if refused := [(text, fix) for severity, text, fix in problems if severity == "refuse"]:
         raise MigrationRefused(
-            "the application's tables cannot be adopted as they are; nothing was changed: "
+            "the application's tables cannot be adopted; nothing was changed: "
             + "; ".join(text for text, _ in refused),
             "\n".join(f"{text}. {fix}" for text, fix in refused),
         )
@@ -56,10 +56,10 @@ def check_adoptable(connection: Connection, script: str) -> list[str]:
 
 
 def check_procrastinate(connection: Connection, applied: dict[str, str]) -> None:
-    """Refuse a procrastinate schema that somebody made otherwise: its version cannot be told."""
+    """Refuse a procrastinate schema that reaper did not create: its version is unknown."""
     if not applied and relation_exists(connection, "procrastinate", "procrastinate_jobs"):
         raise MigrationRefused(
-            "schema procrastinate exists, but reaper did not make it: its ledger is missing",
+            "schema procrastinate exists, but reaper did not create it: its ledger is missing",
             "Rename it (alter schema procrastinate rename to procrastinate_old), or drop it if its jobs are"
             " done; then migrate again.",
         )

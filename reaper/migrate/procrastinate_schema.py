@@ -1,7 +1,7 @@
 """Procrastinate's schema, made from the migrations of the installed package.
 
-Forward only: the package has no way back, so rolling back leaves the schema alone. Its objects
-are unqualified, so the steps run with search_path = procrastinate, and as reaper_owner, their owner to be.
+Forward only: the package has no way back, so a rollback keeps the schema. Its objects
+are unqualified, so the steps run with search_path = procrastinate, and as reaper_owner, who then owns them.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
-class Standing:
+class MigratorRights:
     """What the migrating role may do."""
 
     user: str
@@ -41,14 +41,14 @@ class Standing:
         return not self.is_owner and not self.is_superuser
 
 
-def standing(connection: Connection) -> Standing:
+def migrator_rights(connection: Connection) -> MigratorRights:
     """Look at the roles without changing anything."""
     found = {row[0] for row in connection.execute("select rolname from pg_catalog.pg_roles")}
     user, superuser, createrole = connection.execute(
         "select rolname, rolsuper, rolcreaterole from pg_catalog.pg_roles where rolname = current_user"
     ).fetchone() or ("", False, False)
     owned = OWNER in found and acts_as_owner(connection)
-    return Standing(
+    return MigratorRights(
         user=user,
         missing=tuple(role for role in ROLES if role not in found),
         is_superuser=superuser,
@@ -68,7 +68,7 @@ def acts_as_owner(connection: Connection) -> bool:
     return bool(row and row[0])
 
 
-def refusal(now: Standing, script: str) -> MigrationRefused:
+def refusal(now: MigratorRights, script: str) -> MigrationRefused:
     """The refusal with the SQL that a superuser must run once."""
     statements = [script.strip()] if now.missing else []
     statements.append(f"{grant_sql(now.user)};")

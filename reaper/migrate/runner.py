@@ -74,7 +74,7 @@ class Runner:
         except psycopg.Error as error:
             raise self._failure(step, plan, error) from error
         if step.kind is Kind.GRANT_OWNER:
-            roles.require_owner_rights(self._connection, plan.standing.user)
+            roles.require_owner_rights(self._connection, plan.rights.user)
         self.report.add(step)
 
     def _attempt(self, step: Step) -> None:
@@ -120,17 +120,17 @@ class Runner:
         self.report.version = max(plan.release.own.ledger.applied(self._connection), default=None)
         if not self.report.rolled_back:
             return
-        self.report.notes.append("schema procrastinate stays: its package has no rollback")
+        self.report.notes.append("schema procrastinate is kept: the package has no rollback")
         if self.report.version is None:
             self.report.notes.append(
-                "the ledger in schema reaper and the roles stay; drop them by hand if wanted"
+                "the ledger in schema reaper and the roles are kept; drop them by hand if not needed"
             )
         else:
             self.report.notes.append(f"now install the release whose last migration is {self.report.version}")
 
     def _failure(self, step: Step, plan: Plan, error: psycopg.Error) -> ReaperError:
         if step.kind is Kind.GRANT_OWNER and isinstance(error, errors.InsufficientPrivilege):
-            return roles.refusal(plan.standing, plan.release.roles_script)
+            return roles.refusal(plan.rights, plan.release.roles_script)
         if step.kind in (Kind.LOAD_CODE, Kind.DROP_CODE):
             return _code_failure(self._running, error)
         ours = translate(error)

@@ -12,7 +12,7 @@ from reaper.migrate.code_statements import CodeStatements, record_statements
 from reaper.migrate.ledger import MigrationChain
 from reaper.migrate.migration_files import Migration, Rollback
 from reaper.migrate.release import Release
-from reaper.migrate.roles import Standing
+from reaper.migrate.roles import MigratorRights
 from reaper.migrate.step import LOCK_TIMEOUT, Kind, Statement, Step, statements
 
 _NO_TABLE = "none on existing tables"
@@ -39,10 +39,10 @@ class Moves:
     reaches_newest: bool
 
 
-def build(connection: Connection, release: Release, standing: Standing, moves: Moves) -> tuple[Step, ...]:
+def build(connection: Connection, release: Release, rights: MigratorRights, moves: Moves) -> tuple[Step, ...]:
     """Look at the database and list what is to be done; changes nothing."""
     return (
-        *_roles(connection, release, standing),
+        *_roles(connection, release, rights),
         *(step for chain in release.chains for step in _ledger(connection, chain)),
         *_procrastinate(release.procrastinate, moves.procrastinate),
         *_way_back(connection, release, moves.back),
@@ -68,23 +68,23 @@ def load_code(connection: Connection, release: Release, changes: CodePlan) -> St
     )
 
 
-def _roles(connection: Connection, release: Release, standing: Standing) -> Iterator[Step]:
-    if standing.missing:
+def _roles(connection: Connection, release: Release, rights: MigratorRights) -> Iterator[Step]:
+    if rights.missing:
         yield Step(
             kind=Kind.CREATE_ROLES,
-            title=f"create the roles {', '.join(standing.missing)}",
+            title=f"create the roles {', '.join(rights.missing)}",
             locks="none on tables; needs a superuser or CREATEROLE",
             statements=statements(release.roles_script),
-            names=standing.missing,
+            names=rights.missing,
         )
-    if standing.needs_grant:
-        grant = roles.grant_to_migrator(standing.user, connection.info.server_version)
+    if rights.needs_grant:
+        grant = roles.grant_to_migrator(rights.user, connection.info.server_version)
         yield Step(
             kind=Kind.GRANT_OWNER,
-            title=f"let {standing.user} act as {roles.OWNER}",
+            title=f"let {rights.user} act as {roles.OWNER}",
             locks="none on tables",
             statements=statements(grant),
-            names=(standing.user,),
+            names=(rights.user,),
         )
 
 

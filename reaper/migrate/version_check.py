@@ -22,7 +22,7 @@ def check_schema(connection: Connection, folders: ReleaseFolders | None = None) 
     applied = _applied(connection)
     known = migration_ids((folders or installed_folders()).migrations)
     if missing := [migration for migration in known if migration not in applied]:
-        at = f"is at {max(applied)}" if applied else "has no schema of reaper"
+        at = f"is at {max(applied)}" if applied else "has no schema reaper"
         raise SchemaTooOld(
             f"the database {at}; this release needs {known[-1]} ({len(missing)} missing)", _HINT
         )

@@ -19,7 +19,7 @@ _CREATE = re.compile(
     r"^create or replace (function|procedure|view) (?:reaper|reaper_internal)\.", re.MULTILINE
 )
 _GRANT = re.compile(r"^grant (\w+) on .* to ([\w, ]+);$", re.MULTILINE)
-# Functions have a name twice only where somebody added an overload, which is a difference too.
+# Functions have a name twice only where an overload was added, which is a difference too.
 _WRITTEN_OUT = """
     select case n.nspname when 'reaper_internal' then 'internal' else 'functions' end, p.proname::text,
            n.oid <> pg_my_temp_schema(),
@@ -74,7 +74,7 @@ def compare_code(connection: Connection, files: Iterable[CodeFile]) -> Differenc
     wanted = [file for file in files if file.named.kind != "triggers"]
     with translated(), connection.transaction(force_rollback=True):
         connection.execute("set local check_function_bodies = off")
-        # All at once: this is run from afar too, and two hundred round trips would be felt.
+        # All at once: two hundred round trips would be slow over a network.
         connection.execute("\n".join(_as_temporary(file.text) for file in wanted).encode())
         ours, loaded = _written_out(connection)
     names = {(file.named.kind, file.named.name) for file in wanted}

@@ -17,7 +17,7 @@ from reaper.queries.backends import BackendState
 from reaper.queries.checks import Diagnosis
 
 _OLD = timedelta(minutes=10)
-_RELOAD = "Load the release's own: delete from reaper.code_files (as the owner), then reaper migrate"
+_RELOAD = "Reload the code of this release: delete from reaper.code_files (as the owner), then reaper migrate"
 
 
 def ok(name: str, detail: str) -> Diagnosis:
@@ -37,7 +37,7 @@ def fail(name: str, detail: str, fix: str | None) -> Diagnosis:
 
 @dataclass(frozen=True)
 class Doctor:
-    """Examines the database as whoever is logged in; the worker's role is enough."""
+    """Examines the database with the rights of the login; those of reaper_worker are enough."""
 
     connection: Connection
     folders: ReleaseFolders
@@ -84,7 +84,9 @@ class Doctor:
         if "reaper_worker" in roles:
             return ok("login", f"{user} is {', '.join(roles)}")
         detail = f"{user} is {', '.join(roles) or 'no role of reaper'}"
-        return (warn if roles else fail)("login", detail, f"To work with it: grant reaper_worker to {user}")
+        return (warn if roles else fail)(
+            "login", detail, f"To run workers with this login: grant reaper_worker to {user}"
+        )
 
     def _schema(self) -> Diagnosis:
         try:
@@ -102,14 +104,18 @@ class Doctor:
                 warn(
                     "code",
                     f"could not be compared: {error.message}",
-                    "Ask again on the primary, as the owner.",
+                    "Run reaper doctor on the primary, as the owner.",
                 )
             ]
         if wrong := found.changed + found.missing:
-            return [fail("code", f"not as in this release: {', '.join(wrong)}", _RELOAD)]
+            return [fail("code", f"differs from this release: {', '.join(wrong)}", _RELOAD)]
         if found.strange:
             return [
-                warn("code", f"not of this release: {', '.join(found.strange)}", "Move it to another schema.")
+                warn(
+                    "code",
+                    f"not part of this release: {', '.join(found.strange)}",
+                    "Move it to another schema.",
+                )
             ]
         return [ok("code", "every function and view is that of this release")]
 
@@ -122,16 +128,20 @@ class Doctor:
                 warn(
                     "grants",
                     f"surplus: {', '.join(found.surplus)}",
-                    "Revoke them, or know why they are there.",
+                    "Revoke grants that you did not add on purpose.",
                 )
             ]
         return [ok("grants", "as declared")]
 
     def _throttle(self) -> list[Diagnosis]:
         if self.q.owner_sees_other_sessions():
-            return [ok("throttle", "sees replicas and snapshots")]
+            return [ok("throttle", "can see replicas and snapshots")]
         fix = "grant pg_read_all_stats to reaper_owner"
-        return [warn("throttle", "blind: drains do not wait for replicas that are behind", fix)]
+        return [
+            warn(
+                "throttle", "cannot see other sessions: drains do not wait for replicas that are behind", fix
+            )
+        ]
 
     def _backends(self) -> list[Diagnosis]:
         if not self.backends:
@@ -144,19 +154,19 @@ class Doctor:
             return warn(
                 f"circuit {backend.name}",
                 f"{backend.circuit}: {backend.last_error}",
-                "It is probed by itself; look at the store.",
+                "reaper probes it every minute; check the store.",
             )
-        fix = "Add it to reaper.toml: what lies there is neither read nor deleted from here."
-        return warn(f"backend {backend.name}", "known to PostgreSQL and not configured here", fix)
+        fix = "Add it to reaper.toml: this process neither reads nor deletes the objects of this backend."
+        return warn(f"backend {backend.name}", "known to PostgreSQL, not configured here", fix)
 
     def _snapshots(self) -> list[Diagnosis]:
         name = "old snapshots"
         if not self.q.sees_other_sessions():
-            return [warn(name, "blind: other sessions are hidden", "grant pg_monitor to the login that asks")]
+            return [warn(name, "cannot see other sessions", "grant pg_monitor to the login of reaper doctor")]
         oldest = self.q.oldest_transaction()
         if oldest is None or oldest.age < _OLD:
             return [ok(name, "no transaction is older than 10 minutes")]
-        who = f"session {oldest.pid} ({oldest.user}, {oldest.application or 'nameless'})"
+        who = f"session {oldest.pid} ({oldest.user}, {oldest.application or 'no application_name'})"
         detail = f"{who} has a transaction open for {int(oldest.age.total_seconds() // 60)} minutes"
         fix = f"It keeps deleted rows on disk. End it: select pg_terminate_backend({oldest.pid})"
         return [warn(name, detail, fix)]
@@ -177,7 +187,7 @@ def examine_store(name: str, store: ObjectStore, probe: bool) -> Iterator[Diagno
 
 
 def examine_cache(cache: Cache) -> Iterator[Diagnosis]:
-    """Whether the cache answers; without it drains go on, and entries stay until it is back."""
+    """Whether the cache answers; without it drains work, and entries stay until it answers."""
     try:
         cache.check()
         yield ok("cache", "answers")

@@ -14,7 +14,7 @@ def batch_limit(q: Queries, name: str, wanted: int | None) -> int:
     if batch and not batch.enabled:
         raise BadArgument(
             f"retention policy {name} is not enabled, so nothing was deleted",
-            f"Look first: reaper policy plan {name}. Then: reaper policy enable {name}",
+            f"First check what it deletes: reaper policy plan {name}. Then: reaper policy enable {name}",
         )
     # A policy that is not there is purge_aged's to refuse.
     return wanted or (batch.batch_limit if batch else 1)

@@ -35,7 +35,7 @@ def require_runnable(q: Queries, name: str, despite_pause: bool = False) -> None
     services = {service.name: service for service in q.schedule()}
     service = services.get(name)
     if service is None:
-        raise BadArgument(f"there is no service {name!r}", f"Known are: {', '.join(sorted(services))}")
+        raise BadArgument(f"there is no service {name!r}", f"Known services: {', '.join(sorted(services))}")
     if service.is_paused and not despite_pause:
         raise ServicePaused(
             f"{name} is paused until {service.paused_until:%Y-%m-%d %H:%M:%S %Z}: {service.pause_reason}",

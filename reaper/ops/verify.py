@@ -1,4 +1,4 @@
-"""Do database, buckets and cache agree? Read-only, both ways, page by page, while everything goes on.
+"""Do database, buckets and cache agree? Read-only, both ways, page by page, while workers run.
 
 The system runs meanwhile, so what looks wrong at first sight is only a suspect: at the end each one is asked
 about again, in an order that no correct system gets wrong: an object comes before its row, and goes after it.
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from reaper.errors import ConfigError, ReaperError, said
+from reaper.errors import ConfigError, ReaperError, describe
 from reaper.model import StoredObject
-from reaper.ops.verify_report import KEPT, ORPHAN, STALE, UNSEEN, WRONG_SIZE, Lost, Report, place
+from reaper.ops.verify_report import KEPT, ORPHAN, STALE, UNSEEN, WRONG_SIZE, LostContent, Report, place
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Queries
-from reaper.queries.checks import Expected, Known
+from reaper.queries.checks import ExpectedObject, KnownObject
 
 T = TypeVar("T")
 Watch = Callable[[str, int], None]
@@ -71,14 +71,14 @@ class Verifier:
             self.report.add(violation.invariant, violation.subject, violation.detail)
 
     def _check_backend(self, backend: str) -> None:
-        """What cannot be looked at is a finding: nobody may take silence for agreement."""
+        """A backend that cannot be listed is a finding, because its objects were not compared."""
         store = self.stores.get(backend)
         try:
             if store is None:
-                raise ConfigError("it is not configured here", "Name it in reaper.toml.")
-            Shelf(backend, store, self.q, self.report, self.watch, self.wait).check()
+                raise ConfigError("the backend is not configured here", "Add it to reaper.toml.")
+            BackendComparison(backend, store, self.q, self.report, self.watch, self.wait).check()
         except ReaperError as error:
-            self.report.add(UNSEEN, backend, said(error))
+            self.report.add(UNSEEN, backend, describe(error))
 
     def _count_owed(self) -> None:
         for what, number in self.q.queue_counts().items():
@@ -92,9 +92,9 @@ class Verifier:
                 self.watch("cache", len(codes))
             for page in _pages(list(suspects)):
                 self._confirm_stale(page)
-                self.watch("asking again", len(page))
+                self.watch("checking again", len(page))
         except ReaperError as error:
-            self.report.notes.append(f"the cache was not looked at: {error.message}")
+            self.report.notes.append(f"cache not checked: {error.message}")
 
     def _stale(self, codes: Sequence[str]) -> list[str]:
         judged = self.q.check_cached(codes)
@@ -119,7 +119,7 @@ class Verifier:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class BackendComparison:
     """One backend, compared object by object with what PostgreSQL says lies there."""
 
     backend: str
@@ -130,7 +130,7 @@ class Shelf:
     wait: Callable[[float], None]
 
     def check(self) -> None:
-        """Both ways: objects that are missing or differ, and objects that nobody names."""
+        """Both ways: objects that are missing or differ, and objects that no row names."""
         orphans: list[str] = []
         missing: list[str] = []
         resized: list[str] = []
@@ -153,7 +153,7 @@ class Shelf:
     def _ask_again(self, confirm: Callable[[Sequence[str]], None], suspects: Sequence[str]) -> None:
         for page in _pages(suspects):
             confirm(page)
-            self.watch("asking again", len(page))
+            self.watch("checking again", len(page))
 
     def _unknown(self, keys: Sequence[str]) -> list[str]:
         known = self.q.known_objects(self.backend, keys) if keys else {}
@@ -170,17 +170,19 @@ class Shelf:
         found = self.store.find(keys)
         return [key for key in keys if key not in found]
 
-    def _report_lost(self, lost: dict[str, Known]) -> None:
+    def _report_lost(self, lost: dict[str, KnownObject]) -> None:
         pastes = self.q.live_pastes([known.content_hash or "" for known in lost.values()])
         for key, known in lost.items():
             content_hash = known.content_hash or ""
-            self.report.lose(Lost(content_hash, self.backend, key, *pastes.get(content_hash, (0, []))))
+            self.report.add_lost(
+                LostContent(content_hash, self.backend, key, *pastes.get(content_hash, (0, [])))
+            )
 
     def _confirm_orphans(self, keys: Sequence[str]) -> None:
         """Unknown, still there, still unknown: not on its way out, and not on its way in."""
         stored = self.store.find(self._unknown(keys))
         for key in self._unknown(list(stored)):
-            self.report.add(ORPHAN, self._named(key), f"{stored[key].size:,} bytes, and nothing names them")
+            self.report.add(ORPHAN, self._named(key), f"{stored[key].size:,} bytes, no row names it")
 
     def _confirm_sizes(self, keys: Sequence[str]) -> None:
         known = self.q.known_objects(self.backend, keys)
@@ -190,7 +192,7 @@ class Shelf:
                 has = f"content {expected.content_hash} has {expected.size_bytes:,}"
                 self.report.add(WRONG_SIZE, self._named(key), f"{found.size:,} bytes are stored, {has}")
 
-    def _expected(self) -> Iterator[Expected]:
+    def _expected(self) -> Iterator[ExpectedObject]:
         """Every object that ought to lie there, in byte order, page by page."""
         after = ""
         while page := self.q.expected_objects(after, PAGE, self.backend):
@@ -202,8 +204,8 @@ class Shelf:
 
 
 def side_by_side(
-    stored: Iterator[StoredObject], expected: Iterator[Expected]
-) -> Iterator[tuple[StoredObject | None, Expected | None]]:
+    stored: Iterator[StoredObject], expected: Iterator[ExpectedObject]
+) -> Iterator[tuple[StoredObject | None, ExpectedObject | None]]:
     """Both sequences, which are in byte order of their keys, with what belongs together in one pair."""
     left, right = next(stored, None), next(expected, None)
     while left or right:
@@ -215,8 +217,8 @@ def side_by_side(
         right = next(expected, None) if b else right
 
 
-def _differs(stored: StoredObject, expected: Expected | Known) -> bool:
-    """Zero is what a size is before anybody has written it."""
+def _differs(stored: StoredObject, expected: ExpectedObject | KnownObject) -> bool:
+    """Whether the sizes differ; 0 means that no size was recorded."""
     return bool(expected.size_bytes) and stored.size != expected.size_bytes
 
 

@@ -16,7 +16,7 @@ MISSING = "missing object"
 ORPHAN = "orphan object"
 WRONG_SIZE = "wrong size"
 STALE = "stale cache entry"
-UNSEEN = "backend that could not be looked at"
+UNSEEN = "unchecked backend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """Content one of whose objects is gone, and who is hit by that."""
+class LostContent:
+    """Content whose object is missing on a backend, and the live pastes that need it."""
 
     content_hash: str
     backend: str
@@ -45,7 +45,7 @@ class Report:
 
     counts: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[LostContent] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     repaired: list[Repair] = field(default_factory=list)
     repaired_accounts: list[RepairedAccount] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Report:
         if self.counts[kind] <= KEPT:
             self.findings.append(Finding(kind, subject, detail))
 
-    def lose(self, lost: Lost) -> None:
+    def add_lost(self, lost: LostContent) -> None:
         """Note content without its object."""
         named = f" ({', '.join(lost.examples)})" if lost.examples else ""
         hit = f"the content of {lost.live_pastes} live pastes{named}"
@@ -88,5 +88,5 @@ class Report:
 
 
 def place(backend: str, key: str) -> str:
-    """An object's name for people: where there is one backend only, nobody wants to read its name."""
+    """An object's name for people: the backend is left out where it is the default one."""
     return key if backend == DEFAULT_BACKEND else f"{key} on {backend}"

@@ -1,4 +1,4 @@
-"""The story of one paste or content, and what is really there."""
+"""The history of one paste or content, and whether its object and cache entry exist."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def story(q: Queries, subject: str) -> list[Event]:
     if not events:
         raise BadArgument(
             f"nothing is known of {subject!r}",
-            "It never was, or it went longer ago than reaper.settings.keep_codes.",
+            "It never existed, or it was deleted longer ago than reaper.settings.keep_codes.",
         )
     return events
 
 
 def look(subject: str, copies: Sequence[Copy], stores: Mapping[str, ObjectStore], cache: Cache) -> list[str]:
     """What is there now: the objects of the content, the cache entry of the code."""
-    cached = "there" if cache.present([subject]) else "not there"
+    cached = "present" if cache.present([subject]) else "absent"
     seen = [_object(copy, stores.get(copy.backend)) for copy in copies]
-    return [*seen, f"a cache entry for {subject} is {cached}"]
+    return [*seen, f"cache entry of {subject}: {cached}"]
 
 
 def _object(copy: Copy, store: ObjectStore | None) -> str:
     if store is None:
         return f"backend {copy.backend} is not configured here"
     found = store.find([copy.object_key]).get(copy.object_key)
-    there = f"there, {found.size:,} bytes" if found else "not there"
-    return f"{copy.object_key} on {copy.backend} is {there}"
+    there = f"present, {found.size:,} bytes" if found else "absent"
+    return f"object {copy.object_key} on {copy.backend}: {there}"

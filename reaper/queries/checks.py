@@ -19,7 +19,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedObject:
     """An object that a content row names."""
 
     object_key: str
@@ -28,7 +28,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownObject:
     """What PostgreSQL knows about a key: it is content, or its deletion is owed."""
 
     object_key: str
@@ -89,23 +89,23 @@ class Checks(Area):
         ]
 
     @reads
-    def expected_objects(self, after: str, limit: int, backend: str) -> list[Expected]:
+    def expected_objects(self, after: str, limit: int, backend: str) -> list[ExpectedObject]:
         """The next objects that ought to lie on a backend, in byte order."""
         return self._db.all(
-            Expected, "select * from reaper.expected_objects(%s, %s, %s)", after, limit, backend
+            ExpectedObject, "select * from reaper.expected_objects(%s, %s, %s)", after, limit, backend
         )
 
     @reads
     def queue_counts(self) -> dict[str, int]:
-        """What waits to be deleted, was given up, or is on its way in, by kind."""
+        """How many deletions are queued or in the DLQ, and how many puts are pending, by kind."""
         return {row[0]: row[1] for row in self._db.tuples("select what, number from reaper.queue_counts()")}
 
     @reads
-    def known_objects(self, backend: str, keys: Sequence[str]) -> dict[str, Known]:
-        """Where PostgreSQL knows these keys from; those that are missing in the answer are nobody's."""
+    def known_objects(self, backend: str, keys: Sequence[str]) -> dict[str, KnownObject]:
+        """Where PostgreSQL knows these keys from; a key that is missing in the answer is unknown."""
         query = "select object_key, place, content_hash, size_bytes from reaper.known_objects(%s, %s)"
-        found: dict[str, Known] = {}
-        for known in self._db.all(Known, query, backend, list(keys)):
+        found: dict[str, KnownObject] = {}
+        for known in self._db.all(KnownObject, query, backend, list(keys)):
             # Stored content comes first and weighs more than a deletion that is owed.
             found.setdefault(known.object_key, known)
         return found

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from reaper.model import (
     ObjectRef,
-    Owed,
+    RetryLease,
 )
 from reaper.queries.base import Area, commits
 from reaper.queries.failures import Failures
@@ -21,10 +21,10 @@ class Cleanup(Area):
     @commits
     def claim_cleanup(
         self, limit: int, backend: str | None = None, due_before: datetime | None = None
-    ) -> Owed | None:
+    ) -> RetryLease | None:
         """Lease objects whose deletion is due for another try."""
         rows = self._db.tuples("select * from reaper.claim_cleanup(%s, %s, %s)", limit, backend, due_before)
-        return Owed(rows[0][0], objects=tuple(ObjectRef(*row[1:]) for row in rows)) if rows else None
+        return RetryLease(rows[0][0], objects=tuple(ObjectRef(*row[1:]) for row in rows)) if rows else None
 
     @commits
     def finish_cleanup(self, lease: UUID, failures: Failures) -> int:
@@ -32,10 +32,10 @@ class Cleanup(Area):
         return int(self._db.value("select reaper.finish_cleanup(%s, %s)", lease, Jsonb(list(failures))))
 
     @commits
-    def claim_invalidations(self, limit: int) -> Owed | None:
+    def claim_invalidations(self, limit: int) -> RetryLease | None:
         """Lease codes whose cache entry is due for another try."""
         rows = self._db.tuples("select * from reaper.claim_invalidations(%s)", limit)
-        return Owed(rows[0][0], short_codes=tuple(row[1] for row in rows)) if rows else None
+        return RetryLease(rows[0][0], short_codes=tuple(row[1] for row in rows)) if rows else None
 
     @commits
     def finish_invalidations(self, lease: UUID, failures: Failures) -> int:

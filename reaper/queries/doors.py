@@ -45,7 +45,7 @@ class Doors(Area):
 
     @commits
     def enqueue_late_upload(self, intent: Intent, content_hash: str, size_bytes: int) -> bool:
-        """Queue the bytes of an intent that is gone, unless somebody has them; whether that was needed."""
+        """Queue the bytes of an ended intent for deletion, unless a paste uses them; whether queued."""
         return bool(
             self._db.value(
                 "select reaper.enqueue_late_upload(%s, %s, %s, %s)",

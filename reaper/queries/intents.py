@@ -1,4 +1,4 @@
-"""Puts that their writers left open."""
+"""Puts that their writers did not finish."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reaper.queries.base import Area, commits
 
 
 class Intents(Area):
-    """Puts that their writers left open."""
+    """Puts that their writers did not finish."""
 
     @commits
     def claim_intents(self, limit: int) -> list[PendingIntent]:

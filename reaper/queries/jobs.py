@@ -10,7 +10,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from reaper.model import (
-    Rescued,
+    RescuedJob,
 )
 from reaper.queries.base import Area, commits, reads
 
@@ -52,9 +52,9 @@ class Jobs(Area):
         )
 
     @commits
-    def rescue_jobs(self, limit: int, silence: timedelta = SILENCE) -> list[Rescued]:
+    def rescue_jobs(self, limit: int, silence: timedelta = SILENCE) -> list[RescuedJob]:
         """Free the jobs of workers that are silent for so long."""
-        return self._db.all(Rescued, "select * from reaper.rescue_jobs(%s, %s)", silence, limit)
+        return self._db.all(RescuedJob, "select * from reaper.rescue_jobs(%s, %s)", silence, limit)
 
     @commits
     def prune_jobs(self, limit: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from reaper.model import (
-    Due,
+    DueService,
 )
 from reaper.queries.base import Area, commits, reads
 
@@ -54,9 +54,9 @@ class Services(Area):
         self._db.value("select reaper.register_service(%s, %s, %s, %s)", name, schedule, description, enabled)
 
     @commits
-    def sync_services(self) -> list[Due]:
+    def sync_services(self) -> list[DueService]:
         """Bring the services of policies up to date; returns what is due."""
-        return self._db.all(Due, "select * from reaper.sync_services()")
+        return self._db.all(DueService, "select * from reaper.sync_services()")
 
     @commits
     def enqueue_run(self, name: str, seen: datetime | None, upcoming: datetime) -> int:
@@ -107,7 +107,7 @@ class Services(Area):
 
     @commits
     def record_skipped_run(self, name: str) -> None:
-        """Count a run that another worker was at."""
+        """Count a run that was skipped because another worker held the service lock."""
         self._db.value("select reaper.record_skipped_run(%s)", name)
 
     @reads

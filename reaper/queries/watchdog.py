@@ -8,7 +8,7 @@ from uuid import UUID
 
 from reaper.model import (
     Batch,
-    Reset,
+    ResetCounts,
     object_refs,
 )
 from reaper.queries.base import Area, commits, reads
@@ -19,7 +19,7 @@ class Watchdog(Area):
 
     @commits
     def adopt_batch(self, worker: str) -> Batch | None:
-        """Take over the oldest released batch that nobody holds."""
+        """Take over the oldest released batch that no worker holds."""
         rows = self._db.tuples("select * from reaper.adopt_batch(%s)", worker)
         if not rows:
             return None
@@ -28,31 +28,31 @@ class Watchdog(Area):
 
     @commits
     def return_unknown_batches(self, worker: str, known: Sequence[UUID]) -> int:
-        """Let go of batches that we hold without knowing: the answer that named them was lost."""
+        """Return batches that this worker holds without knowing: the answer that named them was lost."""
         return int(self._db.value("select reaper.return_unknown_batches(%s, %s)", worker, list(known)))
 
     @commits
     def return_ownerless_rows(self) -> bool:
-        """Give back rows that a drop had to leave to somebody else; whether there were any."""
+        """Return rows that a drop left because another session held them; whether there were any."""
         return bool(self._db.value("select reaper.return_ownerless_rows()"))
 
     @reads
     def count_ownerless_rows(self) -> int:
-        """How many rows a drop had to leave to somebody else who still holds them."""
+        """How many rows a drop left that another session still holds."""
         return int(self._db.value("select reaper.count_ownerless_rows()"))
 
     @commits
-    def reset_stuck(self, older_than: timedelta) -> Reset:
+    def reset_stuck(self, older_than: timedelta) -> ResetCounts:
         """Take back what dead workers hold."""
-        reset = self._db.one(Reset, "select * from reaper.reset_stuck(%s)", older_than)
-        return reset or Reset(0, 0, 0)
+        reset = self._db.one(ResetCounts, "select * from reaper.reset_stuck(%s)", older_than)
+        return reset or ResetCounts(0, 0, 0)
 
     @commits
     def heartbeat(self, worker: str) -> None:
-        """Say that this worker lives."""
+        """Record that this worker is alive."""
         self._db.value("select reaper.heartbeat(%s)", worker)
 
     @commits
     def retire_worker(self, worker: str) -> None:
-        """Say that this worker has ended; what it still holds is free for others."""
+        """Record that this worker has ended; others may take its batches."""
         self._db.value("select reaper.retire_worker(%s)", worker)

@@ -1,4 +1,4 @@
-"""The story of one paste or content."""
+"""The history of one paste or content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reaper.queries.base import Area, reads
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the story of a paste or content; the last one, `now`, has no time."""
+    """One event in the history of a paste or content; the last one, `now`, has no time."""
 
     at: datetime | None
     subject: str
@@ -20,7 +20,7 @@ class Event:
 
 
 class Why(Area):
-    """The story of one paste or content."""
+    """The history of one paste or content."""
 
     @reads
     def why(self, subject: str) -> list[Event]:

@@ -17,4 +17,4 @@ def tick(context: Context) -> Tick:
     return Tick({"folded": folded}, more)
 
 
-SERVICE = Service("accounts", "1 minute", tick, "adds up the byte accounts of the backends")
+SERVICE = Service("accounts", "1 minute", tick, "sums up the byte accounts of the backends")

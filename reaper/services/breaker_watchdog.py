@@ -1,6 +1,6 @@
-"""The breaker watchdog: probes backends that are left alone, and takes back probes whose sender died.
+"""The breaker watchdog: probes backends whose circuit is open, and takes back probes whose sender died.
 
-Not locked: the probe itself has a token, so each backend meets one at a time, whoever sends it.
+Not locked: the probe itself has a token, so each backend gets one at a time, from any worker.
 """
 
 from __future__ import annotations
@@ -15,4 +15,4 @@ def tick(context: Context) -> Tick:
     return Tick({"reset": probes.reset, "probed": probes.sent, "closed": probes.closed})
 
 
-SERVICE = Service("breaker_watchdog", "1 minute", tick, "probes backends that did not answer", locked=False)
+SERVICE = Service("breaker_watchdog", "1 minute", tick, "probes backends whose circuit is open", locked=False)

@@ -1,8 +1,8 @@
 """The cleanup queue: objects whose deletion failed are tried again when they are due.
 
-Every backend has a thread and claims of its own, so that one which is slow delays nobody. One whose circuit
-is open is not asked, which costs its objects no attempt. After ten refusals, or one for good, an operator
-decides.
+Every backend has a thread and claims of its own, so that a slow backend delays only its own objects. One
+whose circuit is open is not asked, which costs its objects no attempt. After ten refusals, or a permanent
+one, the object goes to the DLQ.
 """
 
 from __future__ import annotations

@@ -18,4 +18,4 @@ def tick(context: Context) -> Tick:
     return Tick({"queued": len(rescued) - failed, "failed": failed}, more=len(rescued) == AT_ONCE)
 
 
-SERVICE = Service("job_rescue", "1 minute", tick, "frees the jobs of dead workers")
+SERVICE = Service("job_rescue", "1 minute", tick, "queues the jobs of dead workers again")

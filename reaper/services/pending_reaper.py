@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reaper.concurrency import for_each
-from reaper.errors import ClaimLost, ReaperError, Unreachable, said
+from reaper.errors import ClaimLost, ReaperError, Unreachable, describe
 from reaper.model import PendingIntent
 from reaper.services.base import Context, Service, Tick
 
@@ -36,11 +36,13 @@ def _resolve_side_by_side(context: Context, intents: Sequence[PendingIntent]) ->
     by_backend: dict[str, list[PendingIntent]] = {}
     for intent in intents:
         by_backend.setdefault(intent.backend, []).append(intent)
-    return for_each(by_backend, lambda backend: OneBackend(context, backend).resolve_all(by_backend[backend]))
+    return for_each(
+        by_backend, lambda backend: BackendResolver(context, backend).resolve_all(by_backend[backend])
+    )
 
 
-class OneBackend:
-    """One backend in one pass; when it does not answer once, the rest of its intents are not tried."""
+class BackendResolver:
+    """One backend in one pass; after its first unanswered request the rest of its intents are not tried."""
 
     def __init__(self, context: Context, backend: str) -> None:
         self._context = context
@@ -71,7 +73,7 @@ class OneBackend:
         except ReaperError as error:
             if isinstance(error, Unreachable):
                 self._silence = error
-            text = said(error)
+            text = describe(error)
             self._context.ask(lambda q: q.return_intent(intent, text))
             return "deferred"
 
@@ -88,4 +90,6 @@ class OneBackend:
         return (found.size if found else None), None
 
 
-SERVICE = Service("pending_reaper", "1 minute", tick, "ends puts that their writers left open")
+SERVICE = Service(
+    "pending_reaper", "1 minute", tick, "commits or drops puts that their writers did not finish"
+)

@@ -1,4 +1,4 @@
-"""Pruning: finished jobs are forgotten after a week, figures and errors after ninety days; audits never."""
+"""Pruning: finished jobs are deleted after a week, figures and errors after ninety days; audits never."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ def tick(context: Context) -> Tick:
     return Tick({"jobs": jobs, "history": history}, more)
 
 
-SERVICE = Service("prune", "1 hour", tick, "forgets finished jobs and old history")
+SERVICE = Service("prune", "1 hour", tick, "deletes finished jobs and old history")

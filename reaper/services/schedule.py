@@ -41,7 +41,7 @@ class Cron:
     text: str
 
     def first(self, now: datetime, rng: random.Random) -> datetime:  # noqa: ARG002
-        """The next time of the calendar: nobody wants midnight jittered."""
+        """The next time of the calendar, without jitter."""
         return self.after(now, now)
 
     def after(self, planned: datetime, now: datetime) -> datetime:  # noqa: ARG002
@@ -49,7 +49,7 @@ class Cron:
         try:
             found: datetime = croniter(self.text, now.astimezone(UTC)).get_next(datetime)
         except CroniterBadDateError:
-            raise ConfigError(f"{self.text!r} never comes", _HINT) from None
+            raise ConfigError(f"cron expression {self.text!r} never matches a date", _HINT) from None
         return found
 
 
@@ -77,7 +77,7 @@ def parse(text: str) -> Schedule:
         return Every(timedelta(**{f"{match[2]}s": int(match[1])}))
     if text in _MACROS or (len(text.split(" ")) == 5 and croniter.is_valid(text)):
         return Cron(text)
-    raise ConfigError(f"{text!r} is no schedule", _HINT)
+    raise ConfigError(f"invalid schedule {text!r}", _HINT)
 
 
 def next_run(

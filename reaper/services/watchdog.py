@@ -1,4 +1,4 @@
-"""The watchdog: takes back what dead workers hold, and finishes the side effects that they left."""
+"""The watchdog: takes back the batches of dead workers, and finishes their side effects."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ def tick(context: Context) -> Tick:
     return Tick({**asdict(reset), "batches_adopted": context.adopt().batches})
 
 
-SERVICE = Service("watchdog", "15 seconds", tick, "takes back what dead workers hold")
+SERVICE = Service("watchdog", "15 seconds", tick, "takes back the batches of dead workers and finishes them")

@@ -1,7 +1,7 @@
-"""Circuit breakers: a backend that does not answer is left alone for a while, by all processes together.
+"""Circuit breakers: a backend that does not answer is not asked for a while, by any process.
 
-PostgreSQL counts and decides; here it is asked and told. Nothing depends on its answer: where it cannot be
-had, a backend counts as well and is simply tried.
+PostgreSQL counts failures and decides; this module reports to it and asks it. Where PostgreSQL does not
+answer, every circuit counts as closed and the backend is tried.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Circuits:
         self._failing: set[str] = set()
 
     def is_open(self, backend: str) -> bool:
-        """Whether it is to be left alone now.
+        """Whether the circuit of the backend is open now.
 
-        That it may be used is believed for a second. That it may not is asked again each time: whoever was
-        told that it is back, by a claim for example, must not be turned away here.
+        "Closed" is believed for a second. "Open" is asked again each time: a claim may have learnt that the
+        backend answers again, and its request must not be refused here.
         """
         with self._guard:
             stale = backend in self._open or self._asked_at is None or self._clock() - self._asked_at >= FRESH
@@ -77,7 +77,7 @@ class Circuits:
             self._expire()
 
     def _expire(self) -> None:
-        """The state has changed: whoever asks next gets it fresh."""
+        """The state has changed: the next call asks PostgreSQL."""
         with self._guard:
             self._asked_at = None
 
@@ -96,7 +96,7 @@ class Circuits:
 
 
 class GuardedStore:
-    """An ObjectStore that leaves a backend alone whose circuit is open, and tells how the others answer."""
+    """An ObjectStore that sends nothing to a backend whose circuit is open, and reports how others answer."""
 
     def __init__(self, name: str, store: ObjectStore, circuits: Circuits) -> None:
         self._name = name
@@ -158,8 +158,8 @@ class GuardedStore:
     def _guarded(self) -> Iterator[None]:
         if self._circuits.is_open(self._name):
             raise CircuitOpen(
-                f"backend {self._name} is left alone: its circuit is open",
-                "It is tried again by itself; select * from reaper.backends says why and when.",
+                f"circuit of backend {self._name} is open",
+                "reaper probes the backend by itself; see retry_at and last_error in reaper.backends.",
             )
         try:
             yield

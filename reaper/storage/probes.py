@@ -1,4 +1,4 @@
-"""Recovery: a backend that is left alone is probed after its pause, so that an idle system heals too."""
+"""Recovery: a backend whose circuit is open is probed after a pause, so that an idle system recovers too."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reaper.concurrency import for_each
-from reaper.errors import ReaperError, said
+from reaper.errors import ReaperError, describe
 from reaper.ports import ObjectStore
 from reaper.queries import Ask
 
 
 @dataclass(frozen=True)
 class Probes:
-    """What a look at the open circuits came to."""
+    """What one pass over the open circuits did."""
 
     reset: int
     sent: int
@@ -36,7 +36,7 @@ class Prober:
         return Probes(reset, len(answers), sum(answers))
 
     def _probe(self, backend: str) -> bool | None:
-        """Whether it answers again; None when it is not yet time, or somebody else is at it."""
+        """Whether it answers again; None when the pause is not over, or another process probes it."""
         token = self.ask(lambda q: q.claim_probe(backend))
         if token is None:
             return None
@@ -48,5 +48,5 @@ class Prober:
         try:
             self.stores[backend].check()
         except ReaperError as error:
-            return said(error)
+            return describe(error)
         return None

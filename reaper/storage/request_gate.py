@@ -11,12 +11,12 @@ DEFAULT_LIMIT = 64
 class AdmissionGate:
     """One slot is one request: `with gate:` around each, never around two, or threads wait for themselves.
 
-    Nobody waits for longer than those inside may take: each of them has its own timeouts and its deadline.
+    A wait is bounded: every request that holds a slot has its own timeouts and deadline.
     """
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         if limit < 1:
-            raise ValueError(f"a gate of {limit} lets nobody through")
+            raise ValueError(f"max_concurrent_requests must be at least 1, not {limit}")
         self.limit = limit
         self._turns = threading.BoundedSemaphore(limit)
         self._counting = threading.Lock()

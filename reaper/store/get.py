@@ -50,8 +50,8 @@ class Reader:
             if data is not None:
                 return Found(row, data) if self._lives(row, answered) else None
         raise ContentLost(
-            f"paste {short_code} lives, and its bytes are on none of its backends",
-            "Run `reaper verify`: it lists what is missing and who is hit.",
+            f"paste {short_code} is live, but none of its backends has its bytes",
+            "Run `reaper verify`: it lists missing objects and the pastes that need them.",
         )
 
     def _lives(self, row: PasteRow, answered: float) -> bool:
@@ -90,7 +90,7 @@ class Reader:
         return data
 
     def _require_whole(self, data: bytes, copy: Copy, content_hash: str) -> None:
-        # Zero is what the size of an application's own content is before anybody has written it.
+        # 0 means that an application's own content has no recorded size.
         if copy.size_bytes and len(data) != copy.size_bytes:
             raise ContentLost(
                 f"{copy.object_key} on {copy.backend} has {len(data)} bytes instead of {copy.size_bytes}"

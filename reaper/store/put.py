@@ -118,7 +118,7 @@ class Attempt:
             if self._pool.call(lambda q: q.abort_put(self._intent.intent_id, self._uploading)):
                 return True
             if self._uploading:
-                # Whoever ended it may have been done with its key before our bytes came.
+                # The intent may have been ended, and its key deleted, before our bytes arrived.
                 self._pool.call(
                     lambda q: q.enqueue_late_upload(self._intent, self._body.sha256, self._body.size)
                 )
@@ -151,5 +151,5 @@ def _is_asked_for(error: ReaperError, short_code: str | None) -> bool:
 
 
 def fresh_code() -> str:
-    """A code that nobody can guess and nobody has."""
+    """A random code, which cannot be guessed."""
     return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))

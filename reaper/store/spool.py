@@ -31,17 +31,17 @@ class Body:
 
 
 @contextmanager
-def taken(data: bytes | BinaryIO) -> Iterator[Body]:
+def spooled(data: bytes | BinaryIO) -> Iterator[Body]:
     """Take bytes or a stream; what is larger than a few megabytes waits in a temporary file."""
     if isinstance(data, bytes | bytearray | memoryview):
         whole = bytes(data)
         yield Body(io.BytesIO(whole), len(whole), hashlib.sha256(whole).hexdigest())
         return
     with SpooledTemporaryFile(max_size=IN_MEMORY) as spool:
-        yield _spooled(data, spool)  # type: ignore[arg-type]
+        yield _read_into(data, spool)  # type: ignore[arg-type]
 
 
-def _spooled(stream: BinaryIO, spool: BinaryIO) -> Body:
+def _read_into(stream: BinaryIO, spool: BinaryIO) -> Body:
     size, sha256 = 0, hashlib.sha256()
     while piece := _piece(stream):
         size += len(piece)
@@ -55,7 +55,7 @@ def _piece(stream: BinaryIO) -> bytes:
     piece = read(PIECE) if read else None
     if not isinstance(piece, bytes):
         raise BadArgument(
-            f"a paste is made of bytes, not of {type(piece if read else stream).__name__}",
-            "Give bytes, or a file opened in binary mode; text is encoded first.",
+            f"data must be bytes or a binary file, not {type(piece if read else stream).__name__}",
+            "Encode text first, or open the file in binary mode.",
         )
     return piece

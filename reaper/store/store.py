@@ -1,9 +1,9 @@
 """Pastes for an application: put, get, delete, extend.
 
     from datetime import timedelta
-    from reaper.app import open_store
+    import reaper
 
-    with open_store() as store:
+    with reaper.open_store() as store:
         stored = store.put(b"hello", expires_in=timedelta(days=7))
         paste = store.get(stored.short_code)
 
@@ -25,7 +25,7 @@ from reaper.queries import Queries
 from reaper.store import cache_entry
 from reaper.store.get import Found, Reader
 from reaper.store.put import Writer
-from reaper.store.spool import taken
+from reaper.store.spool import spooled
 
 LONGEST_LIFE = timedelta(days=365_250)
 
@@ -45,14 +45,14 @@ class Store:
     ) -> Stored:
         """Store bytes, or what a stream has left, for so long; None = for ever.
 
-        CodeTaken when the code that was asked for is another paste's; without one it gets one that nobody can
-        guess. NoRoom when no backend has room. Unreachable when PostgreSQL or the backend does not answer:
-        then nothing was stored, or at the worst a paste that nobody knows of.
+        CodeTaken when the code that was asked for is another paste's; without one it gets a random
+        one. NoRoom when no backend has room. Unreachable when PostgreSQL or the backend does not answer:
+        then nothing was stored, or at the worst a paste under a code that was not returned.
         """
         _require_life(expires_in)
         if short_code is not None and not _is_text(short_code):
-            raise BadArgument("a short_code is text without NUL characters")
-        with taken(data) as body:
+            raise BadArgument("short_code must be valid text without NUL characters")
+        with spooled(data) as body:
             return self.writer.put(body, expires_in, short_code)
 
     def get(self, short_code: str) -> Paste | None:
@@ -85,7 +85,7 @@ class Store:
     def extend(self, short_code: str, expires_in: timedelta | None) -> bool:
         """Let a paste live so long from now, shorter or longer than before, None = for ever.
 
-        One that has expired comes back to life if no drain has taken it yet; False when it is gone.
+        One that has expired comes back to life until a drain has deleted its row; False when it is gone.
         """
         _require_life(expires_in)
         if not _is_text(short_code):
@@ -111,8 +111,8 @@ class Store:
 def _require_life(expires_in: timedelta | None) -> None:
     if expires_in is not None and not timedelta(0) < expires_in <= LONGEST_LIFE:
         raise BadArgument(
-            f"a paste cannot live for {expires_in}",
-            "Give a time of up to a thousand years, or None for ever.",
+            f"invalid expires_in: {expires_in}",
+            "Give a positive duration of up to a thousand years, or None for a paste that never expires.",
         )
 
 

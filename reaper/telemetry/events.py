@@ -1,4 +1,4 @@
-"""What happens, in words and figures: the only place that words log events."""
+"""Log events and metrics: the only place that words log events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uuid import UUID
 from prometheus_client import CollectorRegistry
 
 from reaper.errors import ReaperError
-from reaper.model import Batch, Circuit, Figures, Rescued
+from reaper.model import Batch, Circuit, Figures, RescuedJob
 from reaper.telemetry.logging import get_logger
 from reaper.telemetry.metrics import Metrics
 from reaper.version import installed_version
@@ -29,7 +29,7 @@ class Telemetry:
         self._guard = threading.Lock()
         self._totals = Figures()
         self._batches = 0
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
         self._open_circuits: set[str] = set()
         self._watchers: list[Callable[[Figures], None]] = []
 
@@ -94,7 +94,7 @@ class Telemetry:
             watcher(figures)
 
     def claim_lost(self, batch_id: UUID) -> None:
-        """A batch was taken from us; nothing of it is lost."""
+        """The watchdog took a batch from this worker; another worker does it."""
         self._metrics.claims_lost.inc()
         self._log.warning("batch taken back by the watchdog while this worker held it", batch=str(batch_id))
 
@@ -103,20 +103,22 @@ class Telemetry:
         self._metrics.claims_lost.inc()
         self._log.warning("lease expired before its work was settled", lease=str(lease))
 
-    def left_undone(self, error: ReaperError) -> None:
-        """What an earlier worker left could not be finished."""
-        self._log.error("work of earlier workers not finished", error=error.message, hint=error.hint)
+    def earlier_work_failed(self, error: ReaperError) -> None:
+        """The batches or retries of earlier workers could not be finished."""
+        self._log.error(
+            "batches or retries of earlier workers not finished", error=error.message, hint=error.hint
+        )
 
-    def given_back(self, batch_id: UUID, error: ReaperError) -> None:
-        """A batch was given back because its rows stayed locked."""
+    def batch_returned(self, batch_id: UUID, error: ReaperError) -> None:
+        """A batch was returned because its rows stayed locked."""
         self._log.warning("batch returned, its rows stayed locked", batch=str(batch_id), error=error.message)
 
     def heartbeat_failed(self, error: ReaperError) -> None:
-        """A heartbeat did not get through."""
+        """A heartbeat did not reach PostgreSQL."""
         self._log.warning("heartbeat failed", error=error.message)
 
     def job_ended(self, task: str, seconds: float) -> None:
-        """A job has ended, one way or the other."""
+        """A job has ended, well or not."""
         self._metrics.job_seconds.labels(task).observe(seconds)
 
     def job_failed(self, task: str, job_id: int, error: str) -> None:
@@ -138,11 +140,11 @@ class Telemetry:
         self._log.error("service run failed", service=service, error=error)
 
     def run_skipped(self, service: str) -> None:
-        """Another worker holds the service's lock, which is no news."""
+        """Another worker holds the service lock: counted, not logged."""
         self._metrics.service_runs.labels(service, "skipped").inc()
 
-    def rescued(self, jobs: Sequence[Rescued]) -> None:
-        """Jobs of dead workers were freed."""
+    def rescued(self, jobs: Sequence[RescuedJob]) -> None:
+        """Jobs of dead workers were queued again or failed."""
         for job in jobs:
             self._log.warning(
                 "job of a dead worker rescued", job=job.job_id, task=job.task, outcome=job.outcome
@@ -157,19 +159,21 @@ class Telemetry:
             self._log.warning("drain throttled", reason=reason)
 
     def backend_failed(self, backend: str) -> None:
-        """A request to a backend had no answer; the circuit says what follows from that."""
+        """A request to a backend had no answer; counted, the circuit decides."""
         self._metrics.backend_failures.labels(backend).inc()
 
-    def backend_silent(self, backend: str, error: str) -> None:
+    def backend_unreachable_at_start(self, backend: str, error: str) -> None:
         """At the start one backend does not answer, and others do."""
-        self._log.warning("backend unreachable at start, the others are used", backend=backend, error=error)
+        self._log.warning(
+            "backend unreachable at start, other backends are used", backend=backend, error=error
+        )
 
     def circuits(self, states: Sequence[Circuit]) -> None:
-        """The circuits as PostgreSQL has them; news are those that opened or closed since the last time."""
+        """The circuits as PostgreSQL has them; those that opened or closed since the last call are logged."""
         opened = {c.backend: c for c in states if c.state != "closed"}
         with self._guard:
             before, self._open_circuits = self._open_circuits, set(opened)
-            self._said.discard(CIRCUITS)
+            self._logged.discard(CIRCUITS)
         for circuit in states:
             self._metrics.circuit_open.labels(circuit.backend).set(circuit.backend in opened)
         for backend in sorted(opened.keys() - before):
@@ -181,8 +185,8 @@ class Telemetry:
             self._log.info("circuit closed", backend=backend)
 
     def circuits_unknown(self, error: ReaperError) -> None:
-        """PostgreSQL does not say which circuits are open; said once until it does."""
-        if self._news(CIRCUITS):
+        """PostgreSQL did not tell which circuits are open; logged once until it does."""
+        if self._is_first(CIRCUITS):
             self._log.warning("circuit states unknown, every backend is tried", error=error.message)
 
     def worker_started(self, queues: Sequence[str], slots: int, concurrency: int) -> None:
@@ -197,32 +201,32 @@ class Telemetry:
             self._log.error("worker stopping: connection to the job queue lost")
 
     def grace_exceeded(self, seconds: float) -> None:
-        """The worker did not end in time, and is ended; the watchdog takes what it holds."""
+        """The worker did not end in time and is killed; the watchdog takes its batches."""
         self._log.error(f"shutdown grace of {seconds:g} s exceeded; held batches go to the watchdog")
 
-    def library(self, name: str, message: str) -> None:
-        """A library that we use complains."""
+    def library_warning(self, name: str, message: str) -> None:
+        """A library that we use logged a warning."""
         self._log.warning(message, library=name)
 
     def degraded(self, service: str, error: str) -> None:
-        """A service is away; said once until it is back."""
+        """A service does not answer; logged once until it does."""
         self._metrics.degraded.labels(service).set(1)
-        if self._news(service):
+        if self._is_first(service):
             self._log.warning(f"{service} unreachable, work continues without it", error=error)
 
     def recovered(self, service: str) -> None:
         """The service answers again."""
         self._metrics.degraded.labels(service).set(0)
         with self._guard:
-            if service not in self._said:
+            if service not in self._logged:
                 return
-            self._said.discard(service)
+            self._logged.discard(service)
         self._log.info(f"{service} reachable again")
 
-    def _news(self, subject: str) -> bool:
-        """Whether this was not said since the subject was last well."""
+    def _is_first(self, subject: str) -> bool:
+        """Whether this is the first trouble of the subject since it last worked."""
         with self._guard:
-            if subject in self._said:
+            if subject in self._logged:
                 return False
-            self._said.add(subject)
+            self._logged.add(subject)
             return True

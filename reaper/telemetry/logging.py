@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
+from functools import partial
 from typing import Any
 
 import structlog
 from structlog.stdlib import BoundLogger, ProcessorFormatter
+
+from reaper.version import installed_version
 
 NAME = "reaper"
 Event = MutableMapping[str, Any]
@@ -29,13 +32,17 @@ def get_logger(**fields: str | None) -> BoundLogger:
     return bound
 
 
-def configure_logging(level: int = logging.INFO, as_json: bool = False) -> None:
-    """Log to stderr: readable lines for a person, JSON for a machine."""
+def configure_logging(level: int = logging.INFO, as_json: bool = False, worker: str | None = None) -> None:
+    """Log to stderr: readable lines for a person, JSON for a machine.
+
+    Lines that are logged without a worker, while settings are read for example, get this one.
+    """
+    process = {**({"worker": worker} if worker else {}), "version": installed_version()}
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         ProcessorFormatter(
             processors=[
-                _from_record,
+                partial(_from_record, process),
                 structlog.stdlib.add_log_level,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
                 ProcessorFormatter.remove_processors_meta,
@@ -63,8 +70,8 @@ def _to_record(_: object, __: str, event: Event) -> tuple[tuple[str], dict[str, 
     return (message,), {"extra": {"reaper_event": name, "reaper_fields": dict(event)}}
 
 
-def _from_record(_: object, __: str, event: Event) -> Event:
+def _from_record(process: Mapping[str, str], _: object, __: str, event: Event) -> Event:
     record = event["_record"]
     if hasattr(record, "reaper_event"):
-        event = {**event, "event": record.reaper_event, **record.reaper_fields}
-    return event
+        return {**event, **process, "event": record.reaper_event, **record.reaper_fields}
+    return {**event, **process}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reaper.errors import ConfigError, said
-from reaper.model import Due
+from reaper.errors import ConfigError, describe
+from reaper.model import DueService
 from reaper.queries import Ask
 from reaper.services.base import Service
 from reaper.services.schedule import next_run
@@ -34,7 +34,7 @@ class Dispatcher:
     def _register(self, s: Service) -> None:
         self.ask(lambda q: q.register_service(s.name, s.schedule, s.description, s.enabled))
 
-    def _dispatch(self, due: Due) -> None:
+    def _dispatch(self, due: DueService) -> None:
         try:
             upcoming = next_run(due.schedule, due.now, due.next_run_at)
         except ConfigError as error:
@@ -42,9 +42,9 @@ class Dispatcher:
             return
         self.ask(lambda q: q.enqueue_run(due.name, due.next_run_at, upcoming))
 
-    def _complain(self, due: Due, error: ConfigError) -> None:
+    def _complain(self, due: DueService, error: ConfigError) -> None:
         # Once per text: it is due again at every tick.
         if self._complained.get(due.name) != due.schedule:
             self._complained[due.name] = due.schedule
             self.telemetry.run_failed(due.name, error.message)
-            self.ask(lambda q: q.finish_run(due.name, None, said(error)))
+            self.ask(lambda q: q.finish_run(due.name, None, describe(error)))

@@ -1,4 +1,4 @@
-"""Is this process alive, is it ready, what has it done: over HTTP, for whoever supervises it."""
+"""/live, /ready and /metrics over HTTP, for the supervisor of the process."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from reaper.errors import ConfigError
 
 LOOP_SILENCE = 30.0
 # As long as PostgreSQL is given by default before it takes a worker's batches.
-PULSE_SILENCE = 60.0
+HEARTBEAT_SILENCE = 60.0
 
 
-class Vitals:
-    """What the rest of the process says about itself."""
+class ProcessHealth:
+    """Whether the process works: its event loop, its heartbeat, and whether it takes jobs."""
 
-    def __init__(self, pulse_age: Callable[[], float]) -> None:
+    def __init__(self, heartbeat_age: Callable[[], float]) -> None:
         self.taking_jobs = False
-        self._pulse_age = pulse_age
-        self._looped_at = time.monotonic()
+        self._heartbeat_age = heartbeat_age
+        self._last_loop_at = time.monotonic()
 
-    def looped(self) -> None:
-        """The event loop goes round."""
-        self._looped_at = time.monotonic()
+    def record_loop(self) -> None:
+        """The event loop has made a round."""
+        self._last_loop_at = time.monotonic()
 
-    def why_dead(self) -> str | None:
+    def restart_reason(self) -> str | None:
         """Why this process ought to be restarted; None when it ought not."""
-        if time.monotonic() - self._looped_at > LOOP_SILENCE:
-            return "the event loop stands still"
-        if self._pulse_age() > PULSE_SILENCE:
-            return "no heartbeat got through for a minute"
+        if time.monotonic() - self._last_loop_at > LOOP_SILENCE:
+            return "event loop blocked for 30 s"
+        if self._heartbeat_age() > HEARTBEAT_SILENCE:
+            return "no heartbeat reached PostgreSQL for 60 s"
         return None
 
-    def why_not_ready(self) -> str | None:
+    def not_ready_reason(self) -> str | None:
         """Why this process does no work at the moment; None when it does."""
-        return self.why_dead() or (None if self.taking_jobs else "it takes no jobs")
+        return self.restart_reason() or (None if self.taking_jobs else "not taking jobs")
 
 
 class HealthServer:
     """Answers /live, /ready and /metrics on threads of its own; without a port it does nothing."""
 
-    def __init__(self, port: int | None, vitals: Vitals, registry: CollectorRegistry) -> None:
-        self._server = None if port is None else _listen(port, _handler(vitals, registry))
+    def __init__(self, port: int | None, health: ProcessHealth, registry: CollectorRegistry) -> None:
+        self._server = None if port is None else _listen(port, _handler(health, registry))
 
     @property
     def port(self) -> int | None:
@@ -72,17 +72,17 @@ def _listen(port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPSe
         return ThreadingHTTPServer(("", port), handler)
     except OSError as error:
         raise ConfigError(
-            f"cannot listen on port {port}: {error.strerror}", "Give another --health-port."
+            f"cannot listen on port {port}: {error.strerror}", "Choose another --health-port."
         ) from None
 
 
-def _handler(vitals: Vitals, registry: CollectorRegistry) -> type[BaseHTTPRequestHandler]:
+def _handler(health: ProcessHealth, registry: CollectorRegistry) -> type[BaseHTTPRequestHandler]:
     def verdict(why: str | None) -> tuple[int, str, bytes]:
         return (503 if why else 200), "text/plain; charset=utf-8", f"{why or 'ok'}\n".encode()
 
     answers: dict[str, Callable[[], tuple[int, str, bytes]]] = {
-        "/live": lambda: verdict(vitals.why_dead()),
-        "/ready": lambda: verdict(vitals.why_not_ready()),
+        "/live": lambda: verdict(health.restart_reason()),
+        "/ready": lambda: verdict(health.not_ready_reason()),
         "/metrics": lambda: (200, CONTENT_TYPE_LATEST, generate_latest(registry)),
     }
 

@@ -14,15 +14,15 @@ from contextlib import contextmanager
 import procrastinate
 from procrastinate.worker import Worker
 
-from reaper.errors import Exit, WorkerLost, said
+from reaper.errors import Exit, WorkerLost, describe
 from reaper.telemetry.events import Telemetry
-from reaper.worker.health import Vitals
+from reaper.worker.health import ProcessHealth
 from reaper.worker.options import WorkerOptions
 from reaper.worker.tasks import Middleware
 
 GRACE = 20.0
 # What a job that cannot be interrupted gets on top of its grace, before the process is ended.
-LAST_WORD = 3.0
+EXIT_MARGIN = 3.0
 # A worker that shuts down sends no heartbeat: longer than its grace by far, or its jobs would be run twice.
 STALLED = 120.0
 POLL = 1.0
@@ -31,7 +31,7 @@ SPARE_THREADS = 2
 
 
 class _Worker(Worker):
-    """Procrastinate's worker; it also stops by itself when one of its side tasks fails, and then says so."""
+    """Procrastinate's worker; it also calls `on_stop` when it stops by itself because a side task failed."""
 
     def __init__(self, on_stop: Callable[[], None], **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
@@ -43,8 +43,8 @@ class _Worker(Worker):
         super().stop()  # type: ignore[no-untyped-call]
 
 
-class _Relay(logging.Handler):
-    """Takes procrastinate's complaints to our log, except those about jobs, which are told already."""
+class _LogForwarder(logging.Handler):
+    """Forwards procrastinate's warnings to our log, except those about jobs, which are logged already."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         super().__init__(logging.WARNING)
@@ -55,7 +55,7 @@ class _Relay(logging.Handler):
         if getattr(record, "action", None) not in ("job_error", "job_aborted"):
             error = record.exc_info[1] if record.exc_info else None
             cause = f" ({error.__cause__})" if error and error.__cause__ else ""
-            self._telemetry.library(record.name, " ".join(f"{record.getMessage()}{cause}".split()))
+            self._telemetry.library_warning(record.name, " ".join(f"{record.getMessage()}{cause}".split()))
 
 
 class WorkerProcess:
@@ -67,48 +67,48 @@ class WorkerProcess:
         middleware: Middleware,
         options: WorkerOptions,
         stop: threading.Event,
-        vitals: Vitals,
+        health: ProcessHealth,
         telemetry: Telemetry,
     ) -> None:
         self._app = app
         self._middleware = middleware
         self._options = options
         self._stop = stop
-        self._vitals = vitals
+        self._health = health
         self._telemetry = telemetry
-        self._asked = False
-        self._last_word: threading.Timer | None = None
+        self._stop_requested = False
+        self._exit_timer: threading.Timer | None = None
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; WorkerLost when it ends before."""
-        library, relay = logging.getLogger("procrastinate"), _Relay(self._telemetry)
-        library.addHandler(relay)
+        library, forwarder = logging.getLogger("procrastinate"), _LogForwarder(self._telemetry)
+        library.addHandler(forwarder)
         library.propagate = False
         try:
             asyncio.run(self._main())
         except Exception as error:
-            raise WorkerLost(f"the worker ended: {said(error)}", _HINT) from error
+            raise WorkerLost(f"worker ended: {describe(error)}", _HINT) from error
         finally:
-            library.removeHandler(relay)
-            self._vitals.taking_jobs = False
+            library.removeHandler(forwarder)
+            self._health.taking_jobs = False
             # Lost, the rest of the way down may still wait for a database that does not come back.
-            if self._last_word and self._asked:
-                self._last_word.cancel()
-        if not self._asked:
-            raise WorkerLost("the worker lost its queue and ended", _HINT)
+            if self._exit_timer and self._stop_requested:
+                self._exit_timer.cancel()
+        if not self._stop_requested:
+            raise WorkerLost("worker ended: connection to the job queue lost", _HINT)
 
     async def _main(self) -> None:
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(self._options.concurrency + SPARE_THREADS, "job"))
         async with self._app.open_async():
             worker = self._worker()
-            going_round = asyncio.create_task(self._go_round())
+            loop_recorder = asyncio.create_task(self._record_loops())
             with self._signals(loop, worker):
                 self._telemetry.worker_started(
                     self._options.queues, self._options.slots, self._options.concurrency
                 )
                 await worker.run()  # type: ignore[no-untyped-call]
-            going_round.cancel()
+            loop_recorder.cancel()
 
     def _worker(self) -> _Worker:
         return _Worker(
@@ -124,10 +124,10 @@ class WorkerProcess:
             worker_middleware=[self._middleware],
         )
 
-    async def _go_round(self) -> None:
-        self._vitals.taking_jobs = True
+    async def _record_loops(self) -> None:
+        self._health.taking_jobs = True
         while True:
-            self._vitals.looped()
+            self._health.record_loop()
             await asyncio.sleep(1)
 
     @contextmanager
@@ -135,7 +135,7 @@ class WorkerProcess:
         """The first signal asks for a clean stop; a second one ends the process at once."""
 
         def ask(number: int) -> None:
-            self._asked = True
+            self._stop_requested = True
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)
             worker.stop()
@@ -145,14 +145,14 @@ class WorkerProcess:
         yield
 
     def _stopping(self) -> None:
-        if self._last_word:
+        if self._exit_timer:
             return
-        self._telemetry.worker_stopping(self._asked)
-        self._vitals.taking_jobs = False
+        self._telemetry.worker_stopping(self._stop_requested)
+        self._health.taking_jobs = False
         self._stop.set()
-        self._last_word = threading.Timer(GRACE + LAST_WORD, self._give_up)
-        self._last_word.daemon = True
-        self._last_word.start()
+        self._exit_timer = threading.Timer(GRACE + EXIT_MARGIN, self._give_up)
+        self._exit_timer.daemon = True
+        self._exit_timer.start()
 
     def _give_up(self) -> None:
         # A thread cannot be ended; what it holds is written in PostgreSQL, and others take it over.
@@ -160,4 +160,4 @@ class WorkerProcess:
         os._exit(Exit.STALLED)
 
 
-_HINT = "Is PostgreSQL up? Start the worker again; nothing is lost."
+_HINT = "Check that PostgreSQL runs, then start the worker again; no work is lost."

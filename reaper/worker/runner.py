@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from reaper.concurrency import Stop, Until
+from reaper.concurrency import Stop, StopAfter
 from reaper.db.advisory_lock import AdvisoryLock, advisory_lock
 from reaper.db.connection import Connection
 from reaper.db.session import Session
-from reaper.errors import BadArgument, ReaperError, ServiceLockLost, said
+from reaper.errors import BadArgument, ReaperError, ServiceLockLost, describe
 from reaper.expiry.lane import Drained
 from reaper.expiry.throttle import Throttle
 from reaper.queries import Ask, Queries
@@ -108,16 +108,16 @@ class Runner:
 
     def record_error(self, job_id: int, task: str, attempt: int, error: Exception) -> None:
         """Keep why a job failed; where that fails too, the log has it."""
-        self.telemetry.job_failed(task, job_id, said(error))
+        self.telemetry.job_failed(task, job_id, describe(error))
         with suppress(ReaperError):
-            self.ask(lambda q: q.record_job_error(job_id, task, attempt, said(error)))
+            self.ask(lambda q: q.record_job_error(job_id, task, attempt, describe(error)))
 
     def _service(self, name: str) -> Service:
         service = self.services.get(name)
         if service is None:
             raise BadArgument(
-                f"this release has no service {name!r}",
-                f"Known are: {', '.join(sorted(self.services))}. Do two releases run side by side?",
+                f"unknown service {name!r}",
+                f"Known services: {', '.join(sorted(self.services))}. Do workers of two releases run?",
             )
         return service
 
@@ -132,13 +132,13 @@ class Runner:
         with self.open_session(f"service:{what.name}") as session, self._recorded(what.name) as figures:
             tick = what.tick(self._context(session.call, holds))
             if not holds():
-                raise ServiceLockLost(f"the connection that held the lock of {what.name} broke")
+                raise ServiceLockLost(f"connection that held the lock of service {what.name} lost")
             figures.update(tick.figures)
         return tick
 
     def _context(self, ask: Ask, holds: Callable[[], bool]) -> Context:
         def stop() -> Stop:
-            return Until(self.stop, self.budget, holds)
+            return StopAfter(self.stop, self.budget, holds)
 
         def gate(stop: Stop) -> bool:
             return self.throttle.passes(drain.SERVICE.name, stop)
@@ -153,7 +153,7 @@ class Runner:
         try:
             yield figures
         except Exception as error:
-            text = said(error)
+            text = describe(error)
             self.telemetry.run_failed(name, text)
             with suppress(ReaperError):
                 self.ask(lambda q: q.finish_run(name, None, text))

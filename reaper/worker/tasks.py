@@ -23,7 +23,7 @@ from reaper.worker.options import QUEUE
 from reaper.worker.runner import Runner
 
 POOL_SIZE = 4
-# Without a connection for so long the worker ends, and whoever supervises it starts another.
+# Without a connection for so long the worker ends, and its supervisor starts another.
 POOL_TIMEOUT = 5.0
 EVERY_5_SECONDS = "* * * * * */5"
 FIRST = 100

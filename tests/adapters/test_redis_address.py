@@ -59,7 +59,7 @@ def test_the_login_and_the_options_reach_every_kind_of_client():
     ],
 )
 def test_a_url_that_cannot_be_read_is_not_repeated(url):
-    with pytest.raises(ConfigError, match="REAPER_REDIS_URL cannot be read") as caught:
+    with pytest.raises(ConfigError, match="REAPER_REDIS_URL is not a valid Redis URL") as caught:
         address.read(url)
     assert "redis://user:password@host" in caught.value.hint
     assert "canary" not in "".join(traceback.format_exception(caught.value)).replace(url, "")

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from reaper.cache.none import NoLock
+from reaper.cache.none import NoClaimLock
 from reaper.cache.redis.cache import RedisCache, RedisClaimLock
 from tests.support.valkey_servers import cluster_of_one
 from tests.support.waiting import wait_until
@@ -162,5 +162,5 @@ def test_a_cluster_has_the_lock_too(open_link):
 
 
 def test_without_redis_nobody_competes():
-    with NoLock().hold() as held:
+    with NoClaimLock().hold() as held:
         assert held

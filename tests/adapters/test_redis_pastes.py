@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from reaper.cache.none import NoPastes
+from reaper.cache.none import NoPasteCache
 from reaper.cache.redis import paste_cache
 from reaper.cache.redis.cache import RedisCache
 from reaper.cache.redis.key_names import TOMBSTONE_LIFE_MS, KeyNames
-from reaper.cache.redis.paste_cache import LONGEST_LIFE, OLDEST_TICKET, RedisPastes
+from reaper.cache.redis.paste_cache import LONGEST_LIFE, OLDEST_TICKET, RedisPasteCache
 from reaper.dev.embedded import Valkey
 from reaper.errors import ConfigError
 from reaper.model import CacheRead
@@ -26,7 +26,7 @@ SHORT = {"timeout": 0.2, "connect_timeout": 0.2}
 def pastes(link, redis_client):
     """On a server that is empty at first."""
     redis_client.flushall()
-    return RedisPastes(link, "paste:{short_code}")
+    return RedisPasteCache(link, "paste:{short_code}")
 
 
 def ms(span):
@@ -126,7 +126,7 @@ def test_what_the_worker_drops_for_good_cannot_be_filled_and_what_it_forgets_can
 @pytest.mark.usefixtures("redis_client")
 def test_tombstones_are_no_entries(link):
     for key in ("{short_code}", "paste:{short_code}", "{short_code}{tag}"):
-        RedisPastes(link, key).drop("gone")
+        RedisPasteCache(link, key).drop("gone")
         cache = RedisCache(link, key)
         assert [code for page in cache.codes() for code in page] == []
 
@@ -165,13 +165,13 @@ def test_codes_with_braces_are_not_cached(pastes, redis_client, code):
 
 
 def test_a_code_that_looks_like_one_of_our_names_is_not_cached(link):
-    assert RedisPastes(link).read("reaper:claim:db") == CacheRead(None, None)
+    assert RedisPasteCache(link).read("reaper:claim:db") == CacheRead(None, None)
 
 
 @pytest.mark.parametrize("key", ["reaper:{short_code}", "a}:{short_code}", "{}{short_code}"])
 def test_a_template_under_which_nothing_could_be_cached_is_refused(link, key):
     with pytest.raises(ConfigError, match="REAPER_CACHE_KEY"):
-        RedisPastes(link, key)
+        RedisPasteCache(link, key)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_entry_and_tombstone_share_a_slot(key):
 def test_a_cluster_caches_and_drops_pastes_of_all_slots(open_link):
     with cluster_of_one() as node:
         link = open_link(f"redis+cluster://127.0.0.1:{node.port}")
-        pastes, cache = RedisPastes(link), RedisCache(link)
+        pastes, cache = RedisPasteCache(link), RedisCache(link)
         codes = [str(n) for n in range(50)]
         for code in codes:
             assert pastes.fill(code, code.encode(), pastes.read(code).ticket, HOUR)
@@ -203,7 +203,7 @@ def test_a_cluster_caches_and_drops_pastes_of_all_slots(open_link):
 def test_a_redis_that_is_away_finds_nothing_keeps_nothing_and_is_said_to_be_away_once(
     open_link, closed_port, words
 ):
-    pastes = RedisPastes(open_link(f"redis://127.0.0.1:{closed_port}"))
+    pastes = RedisPasteCache(open_link(f"redis://127.0.0.1:{closed_port}"))
     assert pastes.read("a") == CacheRead(None, None)
     assert not pastes.fill("a", b"x", 1, HOUR)
     assert not pastes.drop("a")
@@ -211,7 +211,7 @@ def test_a_redis_that_is_away_finds_nothing_keeps_nothing_and_is_said_to_be_away
 
 
 def test_a_hanging_redis_costs_one_timeout(open_link, silence):
-    pastes = RedisPastes(open_link(f"redis://127.0.0.1:{silence.port}", **SHORT))
+    pastes = RedisPasteCache(open_link(f"redis://127.0.0.1:{silence.port}", **SHORT))
     assert pastes.read("a") == CacheRead(None, None)
     asked = len(silence.connections)
     for _ in range(100):
@@ -221,7 +221,7 @@ def test_a_hanging_redis_costs_one_timeout(open_link, silence):
 
 def test_a_ticket_from_before_an_outage_fills_nothing_that_was_dropped_during_it(open_link, clock):
     with Valkey.start() as valkey:
-        pastes = RedisPastes(open_link(valkey.url, **SHORT))
+        pastes = RedisPasteCache(open_link(valkey.url, **SHORT))
         ticket = pastes.read("a").ticket
         with stopped(valkey):
             assert not pastes.drop("a")
@@ -236,7 +236,7 @@ def test_a_ticket_from_before_an_outage_fills_nothing_that_was_dropped_during_it
 def test_a_full_server_keeps_nothing_more_and_what_could_not_be_buried_is_owed(open_link, words):
     with Valkey.start() as full, redis.Redis.from_url(full.url) as client:
         link = open_link(full.url)
-        pastes, cache = RedisPastes(link), RedisCache(link)
+        pastes, cache = RedisPasteCache(link), RedisCache(link)
         client.set("a", 1)
         client.config_set("maxmemory", "1")
         missed = pastes.read("b")
@@ -271,7 +271,7 @@ def test_threads_that_fill_and_drop_leave_nothing_once_it_is_dropped(pastes):
 
 
 def test_without_redis_nothing_is_cached():
-    nothing = NoPastes()
+    nothing = NoPasteCache()
     assert nothing.read("a") == CacheRead(None, None)
     assert not nothing.fill("a", b"x", 1, None)
     assert nothing.drop("a")

@@ -78,7 +78,7 @@ def test_a_key_that_is_reported_absent_is_a_success(server, s3, code):
 
 def test_a_key_that_the_reply_does_not_mention_is_not_called_deleted(server, s3):
     server.script = lambda asked: result(deleted(*asked.keys[:2]))
-    assert s3.delete(["a", "b", "c"]) == {"c": Failed("not mentioned in the reply")}
+    assert s3.delete(["a", "b", "c"]) == {"c": Failed("the reply does not mention the key")}
 
 
 def test_an_error_weighs_more_than_a_success_for_the_same_key(server, s3):
@@ -135,7 +135,9 @@ def test_no_request_begins_after_the_deadline(server, open_store):
 
     server.script = slowly
     s3 = open_store("bucket", server.endpoint_url, options=S3Options(deadline=60), clock=lambda: now[0])
-    assert s3.delete(KEYS) == dict.fromkeys(KEYS[2000:], Failed("deadline: not tried any more", outage=True))
+    assert s3.delete(KEYS) == dict.fromkeys(
+        KEYS[2000:], Failed("deadline: not tried, the time for this call was over", outage=True)
+    )
     assert server.sizes == [1000, 1000]
     assert s3.delete(["next call"]) == {}
 
@@ -257,7 +259,7 @@ def test_content_md5_takes_the_place_of_the_crc32(server, open_store):
 def test_a_bucket_whose_versioning_is_not_told_is_taken_for_unversioned(server, s3, status, code):
     server.scripts["get_bucket_versioning"] = answer(error(status, code))
     assert s3.delete(["a"]) == {}
-    assert s3.notes == (f"versioning could not be read ({code}: so it is); taken for unversioned",)
+    assert s3.notes == (f"versioning could not be read ({code}: so it is); assumed to be off",)
 
 
 def test_nothing_is_deleted_while_it_is_unknown_whether_only_markers_would_be_left(server, s3):

@@ -1,4 +1,4 @@
-"""`reaper dlq`: dead letters are listed, told, retried and written off, when somebody agrees."""
+"""`reaper dlq`: DLQ entries are listed, shown, retried and written off, once confirmed."""
 
 import io
 import sys
@@ -42,8 +42,8 @@ def answer(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 def test_where_nothing_was_given_up_all_is_well(operate: Run) -> None:
     done = operate("dlq", "list")
-    assert (done.code, done.out, done.err) == (0, "no dead letters\n", "")
-    assert operate("dlq", "list", "--json").json == {"groups": [], "letters": []}
+    assert (done.code, done.out, done.err) == (0, "the DLQ is empty\n", "")
+    assert operate("dlq", "list", "--json").json == {"groups": [], "entries": []}
 
 
 @pytest.mark.usefixtures("letters")
@@ -53,7 +53,7 @@ def test_they_are_listed_by_backend_and_cause_and_exit_code_1_says_that_there_ar
     done = operate("dlq", "list", "--limit", "1")
     assert (done.code, done.err) == (1, "")
     lines = done.out.splitlines()
-    assert lines[0] == "6 dead letters, 3 kB still stored"
+    assert lines[0] == "6 DLQ entries, 3 kB still stored"
     assert lines[1].split()[:4] == ["backend", "cause", "objects", "size"]
     assert lines[2].split()[:5] == ["b1", "AccessDenied", "3", "3", "kB"]
     assert lines[3].split()[:5] == ["b1", "ObjectLocked", "2", "20", "bytes"]
@@ -68,7 +68,7 @@ def test_they_are_listed_by_backend_and_cause_and_exit_code_1_says_that_there_ar
 def test_they_are_filtered_by_backend_and_cause(operate: Run) -> None:
     found = operate("dlq", "list", "--backend", "b1", "--cause", "ObjectLocked", "--json").json
     assert [(g["backend"], g["cause"], g["objects"]) for g in found["groups"]] == [("b1", "ObjectLocked", 2)]
-    assert {each["object_key"] for each in found["letters"]} == {"locked000001", "locked000002"}
+    assert {each["object_key"] for each in found["entries"]} == {"locked000001", "locked000002"}
     assert operate("dlq", "list", "--backend", "b3").code == 0
 
 
@@ -93,7 +93,7 @@ def test_one_whose_name_is_retired_says_so(operate: Run, db: Connection) -> None
 
 def test_one_that_is_not_there_is_refused(operate: Run) -> None:
     done = operate("dlq", "show", "42")
-    assert (done.code, done.complaint[0]) == (4, "reaper: there is no dead letter 42")
+    assert (done.code, done.complaint[0]) == (4, "reaper: no DLQ entry 42")
 
 
 @pytest.mark.usefixtures("letters")
@@ -103,8 +103,8 @@ def test_a_retry_counts_first_and_the_next_pass_deletes_them(
     done = operate("dlq", "retry", "--cause", "AccessDenied", "--reason", "policy healed", "--yes")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert lines[0] == "4 dead letters, 3 kB still stored"
-    assert lines[-1] == "4 objects queued again; workers try them within a minute"
+    assert lines[0] == "4 DLQ entries, 3 kB still stored"
+    assert lines[-1] == "4 objects queued; workers try them within a minute"
     assert settle(me, lease(me)[0]) == 4
     assert orphans(db) == 20
     audited = db.execute("select who, action, subject, reason, detail from reaper.audit order by audit_id")
@@ -125,7 +125,7 @@ def test_several_are_retried_by_number(operate: Run, db: Connection) -> None:
 def test_a_retry_of_thousands_goes_in_batches(operate: Run, db: Connection, me: Worker) -> None:
     bury(db, me, "b3", 2500)
     done = operate("dlq", "retry", "--backend", "b3", "--yes")
-    assert "2,500 objects queued again" in done.out
+    assert "2,500 objects queued;" in done.out
     details = column(db, "select detail from reaper.audit order by audit_id")
     assert details == ["1000 objects", "1000 objects", "500 objects"]
 
@@ -171,7 +171,7 @@ def test_everything_is_meant_only_when_somebody_says_so(
 def test_where_nothing_matches_nothing_is_asked(operate: Run) -> None:
     for action in (("retry",), ("drop", "--reason", "x")):
         done = operate("dlq", *action, "--backend", "b7")
-        assert (done.code, done.out) == (0, "no dead letter matches\n")
+        assert (done.code, done.out) == (0, "no DLQ entry matches\n")
 
 
 @pytest.mark.usefixtures("letters")
@@ -189,7 +189,7 @@ def test_a_write_off_needs_a_reason_and_leaves_a_trace_of_each(operate: Run, db:
 def test_an_object_whose_name_is_retired_is_written_off_only_on_demand(operate: Run, db: Connection) -> None:
     db.execute("insert into reaper.retired_keys values ('locked000001', reaper.clock())")
     drop = ("dlq", "drop", "--cause", "ObjectLocked", "--reason", "kept by law", "--yes")
-    assert "1 with a retired name stays: see --free-names" in operate(*drop).out
+    assert "1 with a retired name is kept: see --free-names" in operate(*drop).out
     refused = operate(*drop)
     assert refused.code == 4
     assert "--free-names" in refused.complaint[1]

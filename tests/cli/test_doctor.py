@@ -44,7 +44,7 @@ def test_a_body_that_was_changed_by_hand_is_noticed_and_named(run: Run, db: Conn
     db.execute(body[0].replace("NOT_EXPIRED", "DELETED"))
     done = run("doctor")
     assert done.code == 1
-    assert "not as in this release: count_due" in done.out
+    assert "differs from this release: count_due" in done.out
 
 
 def test_comparing_the_code_leaves_nothing_behind(run: Run, db: Connection) -> None:
@@ -96,7 +96,7 @@ def test_a_versioned_bucket_is_a_warning(run: Run, bucket: Any) -> None:
     done = run("doctor")
     assert done.code == 0
     assert "warn  bucket default" in done.out
-    assert "the bucket keeps versions" in done.out
+    assert "the bucket is versioned" in done.out
 
 
 def test_a_probe_writes_and_deletes_and_only_when_it_is_asked_for(run: Run, bucket: Any) -> None:

@@ -54,7 +54,7 @@ def test_the_sql_goes_to_stdout_with_the_locks_of_each_step(migrate: Run) -> Non
 def test_back_to_base_says_what_was_left_alone(bare_run: Run, dsn: str) -> None:
     done = bare_run("migrate", "--to", "base", REAPER_DATABASE_URL=dsn)
     assert done.code == 0
-    assert "note: schema procrastinate stays" in done.out
+    assert "note: schema procrastinate is kept" in done.out
     assert "the schema is now at base" in done.out
 
 
@@ -83,7 +83,7 @@ def test_an_unreachable_server_has_its_own_exit_code_and_no_traceback(bare_run: 
 def test_an_unknown_target_is_refused_with_the_known_ones(bare_run: Run, dsn: str) -> None:
     done = bare_run("migrate", "--to", "0999", REAPER_DATABASE_URL=dsn)
     assert done.code == 4
-    assert "there is no migration '0999'" in done.err
+    assert "unknown migration '0999'" in done.err
     assert "base, 0001." in done.err
 
 

@@ -94,7 +94,7 @@ def test_a_pause_without_reason_or_with_a_strange_length_is_wrong_usage(operate:
 
 def test_a_schedule_is_checked_before_it_is_kept(operate: Run, db: Connection) -> None:
     wrong = operate("service", "reschedule", "drain", "every night")
-    assert (wrong.code, "is no schedule" in wrong.complaint[0]) == (4, True)
+    assert (wrong.code, "invalid schedule" in wrong.complaint[0]) == (4, True)
     assert operate("service", "reschedule", "drain", "continuous").code == 0
     assert value(db, "select schedule from reaper.services where name = 'drain'") == "continuous"
 

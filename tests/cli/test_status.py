@@ -57,7 +57,7 @@ def test_status_names_batches_workers_queues_and_what_to_look_at(
     assert "1 claimed (oldest 2 min), 1 released (oldest 2 min)" in out
     assert "2 batches stuck: see reaper.stuck" in out
     assert "worker-1: silent, beat 2 min ago, holds 2 batches" in out
-    assert "1 object, tried again every minute" in out
+    assert "1 object, retried every minute" in out
     assert "1 invalidation, waiting for Redis" in out
 
 

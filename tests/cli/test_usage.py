@@ -31,7 +31,7 @@ from tests.support.paste_fixtures import Connection, Pastes, codes
         (["drain", "--max-batches", "0"], "--max-batches"),
         (["drain", "--max-batches"], "requires an argument"),
         (["status", "extra"], "unexpected extra argument"),
-        (["migrate", "--plan", "--sql"], "--plan and --sql exclude each other"),
+        (["migrate", "--plan", "--sql"], "--plan and --sql cannot be combined"),
     ],
 )
 def test_wrong_usage_is_one_line_and_a_hint_with_exit_code_2(
@@ -75,7 +75,7 @@ def test_an_older_schema_is_refused_with_the_remedy(bare_run: Run, command: str,
     done = bare_run(command, REAPER_DATABASE_URL=empty_db_dsn, REAPER_S3_BUCKET="some-bucket")
     assert done.code == 4
     message, hint = done.complaint
-    assert "has no schema of reaper" in message
+    assert "has no schema reaper" in message
     assert "reaper migrate" in hint
 
 

@@ -8,7 +8,7 @@ from moto.s3.models import s3_backends
 from reaper.model import StoredObject
 from reaper.ops import verify
 from reaper.ops.verify import side_by_side
-from reaper.queries.checks import Expected
+from reaper.queries.checks import ExpectedObject
 from tests.cli.conftest import Run
 from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker, contents, refs
 
@@ -50,7 +50,7 @@ def test_what_agrees_is_said_to_agree_and_nothing_is_changed(
     before = db.execute("select xmin::text, * from content order by 2").fetchall()
     done = run("verify")
     assert (done.code, done.err) == (0, "")
-    assert "all agree" in done.out
+    assert "database, buckets and cache agree" in done.out
     assert "3 objects, 3 copies, 2 cache entries, 1 waiting for the drain" in done.out
     assert db.execute("select xmin::text, * from content order by 2").fetchall() == before
     assert {o.key for o in bucket.objects.all()} == {"key of a", "b", "key of c"}
@@ -132,7 +132,7 @@ def test_entries_are_found_whatever_the_key_looks_like(
 def test_without_redis_the_cache_is_not_looked_at_which_is_said_and_no_finding(run: Run) -> None:
     done = run("verify", REAPER_REDIS_URL="redis://127.0.0.1:1/0")
     assert done.code == 0
-    assert "the cache was not looked at: Redis does not answer" in done.out
+    assert "cache not checked: Redis does not answer" in done.out
 
 
 @pytest.mark.broken_on_purpose
@@ -203,6 +203,8 @@ def test_many_pages_of_objects_and_rows_are_merged_in_byte_order(
 
 def test_pairs_are_in_order_and_complete() -> None:
     stored = iter([StoredObject("a", 1), StoredObject("b", 1), StoredObject("é", 1)])
-    expected = iter([Expected("B", None, ""), Expected("b", None, ""), Expected("é", None, "")])
+    expected = iter(
+        [ExpectedObject("B", None, ""), ExpectedObject("b", None, ""), ExpectedObject("é", None, "")]
+    )
     pairs = [(a and a.key, b and b.object_key) for a, b in side_by_side(stored, expected)]
     assert pairs == [(None, "B"), ("a", None), ("b", "b"), ("é", "é")]

@@ -103,7 +103,7 @@ def test_a_backend_that_is_away_is_a_finding_and_the_others_are_compared(look: V
     bucket.put_object(Key="strange", Body=b"x")
     done = look("--json", endpoint=NOWHERE)
     assert done.code == 1
-    assert done.json["counts"] == {"backend that could not be looked at": 1, "orphan object": 1}
+    assert done.json["counts"] == {"unchecked backend": 1, "orphan object": 1}
 
 
 @pytest.mark.usefixtures("stored")
@@ -118,7 +118,7 @@ def test_a_backend_in_use_that_is_not_configured_is_a_finding(
     )
     assert done.code == 1
     (finding,) = done.json["findings"]
-    assert (finding["subject"], finding["kind"]) == ("cold", "backend that could not be looked at")
+    assert (finding["subject"], finding["kind"]) == ("cold", "unchecked backend")
     assert "not configured here" in finding["detail"]
 
 

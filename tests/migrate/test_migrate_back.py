@@ -48,7 +48,7 @@ def test_back_to_a_migration_drops_the_code_and_undoes_what_came_later(
     report = migrate(empty_db_dsn, folders=workshop.folders, to="0001")
     assert report.rolled_back == ["0003.c", "0002.b"]
     assert any("install the release whose last migration is 0001.a" in note for note in report.notes)
-    assert any("schema procrastinate stays" in note for note in report.notes)
+    assert any("schema procrastinate is kept" in note for note in report.notes)
     assert tables(empty_db_dsn) == {"a"}
     assert functions(empty_db_dsn) == []
 
@@ -65,7 +65,7 @@ def test_base_undoes_everything_and_the_way_up_is_open_again(empty_db_dsn: str, 
 def test_an_unknown_target_is_answered_with_the_known_ones(empty_db_dsn: str, workshop: Workshop) -> None:
     with pytest.raises(MigrationRefused) as caught:
         migrate(empty_db_dsn, folders=workshop.folders, to="0042")
-    assert caught.value.hint == "Known are: base, 0001.a, 0002.b, 0003.c"
+    assert caught.value.hint == "Known migrations: base, 0001.a, 0002.b, 0003.c"
 
 
 def test_a_rollback_that_would_lose_information_refuses_at_once_and_the_code_is_restored(

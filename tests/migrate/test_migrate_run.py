@@ -173,7 +173,7 @@ def test_an_edited_file_that_is_already_applied_is_refused_by_name(
     workshop.tables("a")
     migrate(empty_db_dsn, folders=workshop.folders)
     workshop.migration("0001.a", "create table if not exists reaper.a (id bigint);")
-    with pytest.raises(MigrationRefused, match=r"edited since: 0001\.a"):
+    with pytest.raises(MigrationRefused, match=r"edited after they were applied: 0001\.a"):
         migrate(empty_db_dsn, folders=workshop.folders)
 
 
@@ -201,7 +201,7 @@ def test_an_older_release_refuses_a_newer_schema_but_its_workers_run_on(
 def test_a_worker_refuses_an_older_schema(empty_db_dsn: str, workshop: Workshop) -> None:
     workshop.tables("a", "b")
     with admin(empty_db_dsn) as connection:
-        with pytest.raises(SchemaTooOld, match="has no schema of reaper"):
+        with pytest.raises(SchemaTooOld, match="has no schema reaper"):
             check_schema(connection, workshop.folders)
         migrate(empty_db_dsn, folders=workshop.folders, to="0001")
         assert schema_version(connection) == "0001.a"

@@ -189,7 +189,7 @@ def test_a_process_starts_without_one_backend_says_so_and_makes_both_known(pair:
     with pair.app() as app, capture_logs() as logs:
         app.check()
     assert [(line["event"], line["backend"]) for line in logs] == [
-        ("backend unreachable at start, the others are used", "cold")
+        ("backend unreachable at start, other backends are used", "cold")
     ]
     assert pair.sql("select name from reaper.backends") == [("cold",), ("default",)]
     pair.cut("default")

@@ -122,7 +122,7 @@ def test_a_schedule_that_nobody_understands_is_reported_and_stops_no_other(
     in_process.tick()
     assert world.jobs() == ["service:cleanup_queue"]
     _, error, failures, _, _ = world.result("prune")
-    assert "'every now and then' is no schedule" in error
+    assert "invalid schedule 'every now and then'" in error
     assert failures == 1
 
 
@@ -195,7 +195,7 @@ def test_a_run_that_loses_its_locks_connection_ends_and_fails(world: WorkerWorld
         in_process.run_service("sample")
     figures, error, failures, _, _ = world.result("sample")
     assert (figures, failures) == (None, 1)
-    assert "lock of sample broke" in error
+    assert "lock of service sample lost" in error
 
 
 def test_a_run_with_more_to_do_comes_back_and_waits_once(world: WorkerWorld) -> None:
@@ -206,7 +206,7 @@ def test_a_run_with_more_to_do_comes_back_and_waits_once(world: WorkerWorld) -> 
 
 
 def test_a_service_that_the_release_does_not_know_is_refused(in_process: InProcessWorker) -> None:
-    with pytest.raises(BadArgument, match="no service 'nope'"):
+    with pytest.raises(BadArgument, match="unknown service 'nope'"):
         in_process.run_service("nope")
 
 

@@ -159,7 +159,7 @@ def test_a_job_for_a_service_that_nobody_knows_fails_with_its_reason_and_the_wor
     world.started("once")
     world.sql("select reaper.enqueue_job('reaper.service', 'service:nope', '{\"name\": \"nope\"}')")
     world.until("exists (select from reaper.jobs where lock = 'service:nope' and status = 'failed')")
-    assert "no service 'nope'" in world.value(
+    assert "unknown service 'nope'" in world.value(
         "select last_error from reaper.jobs where lock = 'service:nope'"
     )
     world.run("once")

@@ -72,7 +72,7 @@ def test_a_code_that_means_another_paste_by_then_gives_the_new_one(
 def test_bytes_that_are_gone_are_no_missing_paste(world: World, store: Store, backend: WatchedStore) -> None:
     code = store.put(b"x", DAY).short_code
     backend.store.delete(list(world.keys()))
-    with pytest.raises(ContentLost, match=f"paste {code} lives"):
+    with pytest.raises(ContentLost, match=f"paste {code} is live"):
         store.get(code)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reaper.cache.redis.cache import RedisLink
-from reaper.cache.redis.paste_cache import RedisPastes
+from reaper.cache.redis.cache import RedisConnection
+from reaper.cache.redis.paste_cache import RedisPasteCache
 from reaper.telemetry.events import Telemetry
 from tests.support.ordeals import Ordeal
 from tests.support.paused_readers import PausedReaders
@@ -27,27 +27,27 @@ def test_paused_readers_are_served_nothing_a_second_after_it_expired_or_was_dele
     assert world.sql("select * from reaper.check_invariants()") == []
 
 
-class WithoutTombstones(RedisPastes):
+class WithoutTombstones(RedisPasteCache):
     """Drops entries and lets whoever is late bring them back."""
 
     def drop(self, code: str) -> bool:
-        return bool(self._link.ask(lambda client: client.delete(self._names.entry(code)))) or True
+        return bool(self._redis.ask(lambda client: client.delete(self._names.entry(code)))) or True
 
 
-class WithoutTickets(RedisPastes):
+class WithoutTickets(RedisPasteCache):
     """Lets entries live as long as PostgreSQL said, counted from whenever they are filled."""
 
     def fill(self, code: str, data: bytes, ticket: int, remaining_ms: int | None) -> bool:  # noqa: ARG002
         entry = self._names.entry(code)
-        self._link.ask(lambda client: client.set(entry, data, px=remaining_ms or 3_600_000))
+        self._redis.ask(lambda client: client.set(entry, data, px=remaining_ms or 3_600_000))
         return True
 
 
 @pytest.mark.parametrize("cache", [WithoutTombstones, WithoutTickets])
 def test_the_judge_notices_a_cache_that_forgets_one_half_of_it(
-    world: World, cache: type[RedisPastes]
+    world: World, cache: type[RedisPasteCache]
 ) -> None:
-    link = RedisLink(world.redis_url, Telemetry())
+    link = RedisConnection(world.redis_url, Telemetry())
     readers = PausedReaders(world, 5, cache(link, CACHE_KEY))
     readers.run(100_000, until=lambda readers: bool(readers.violations))
     link.close()

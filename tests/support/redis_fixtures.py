@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import redis
 
-from reaper.cache.redis.cache import LinkOptions, RedisLink
+from reaper.cache.redis.cache import RedisConnection, RedisConnectionOptions
 from reaper.dev.embedded import Valkey
 from reaper.telemetry.events import Telemetry
 from tests.support.valkey_servers import Silence
@@ -57,12 +57,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def open_link(words: Words, clock: Clock) -> Iterator[Callable[..., RedisLink]]:
+def open_link(words: Words, clock: Clock) -> Iterator[Callable[..., RedisConnection]]:
     """Makes links and closes them after the test."""
     with contextlib.ExitStack() as opened:
 
-        def make(url: str, **options: Any) -> RedisLink:
-            link = RedisLink(url, words, LinkOptions(**options), clock)
+        def make(url: str, **options: Any) -> RedisConnection:
+            link = RedisConnection(url, words, RedisConnectionOptions(**options), clock)
             opened.callback(link.close)
             return link
 
@@ -70,7 +70,7 @@ def open_link(words: Words, clock: Clock) -> Iterator[Callable[..., RedisLink]]:
 
 
 @pytest.fixture
-def link(open_link: Callable[..., RedisLink], valkey: Valkey) -> RedisLink:
+def link(open_link: Callable[..., RedisConnection], valkey: Valkey) -> RedisConnection:
     return open_link(valkey.url)
 
 

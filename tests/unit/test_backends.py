@@ -86,7 +86,7 @@ def test_a_file_and_variables_together_are_refused(
 ) -> None:
     write(TWO)
     monkeypatch.setenv(name, "http://pastes")
-    assert f"names backends, and {name} would be one more" in complaint("backends")
+    assert f"names backends, but {name} is set too" in complaint("backends")
 
 
 def test_every_problem_of_the_file_and_the_variables_is_reported_at_once(
@@ -127,11 +127,11 @@ def test_every_problem_of_the_file_and_the_variables_is_reported_at_once(
         "backends.one.endpoint_url: write a URL",
         "backends.one.quota: write a number and a unit",
         "backends.two.bukket is not known; did you mean bucket?",
-        "backends.two.colour is not known; there are bucket, endpoint_url,",
+        "backends.two.colour is not known; known keys: bucket, endpoint_url,",
         "backends.three.access_key_env names a variable that is not set",
         "backends.four.quota: must be between 0 bytes and 9000 PB",
         "backends.four.content_md5: write true or false",
-        "backends.five has the bucket of backends.a b",
+        "backends.five has the same bucket as backends.a b",
     ]:
         assert problem in said
 
@@ -154,7 +154,7 @@ def test_no_complaint_shows_what_may_be_a_secret(write: Write, table: str) -> No
 @pytest.mark.parametrize(
     ("login", "problem"),
     [
-        ('access_key_env = "COLD_ACCESS_KEY"', "belong together"),
+        ('access_key_env = "COLD_ACCESS_KEY"', "must both be set"),
         ('profile = "p"\naccess_key_env = "A"\nsecret_key_env = "B"', "give either a profile or"),
     ],
 )

@@ -24,7 +24,7 @@ from reaper.errors import ConfigError
 
 Client = Redis | RedisCluster
 SENTINEL_PORT, REDIS_PORT = 26379, 6379
-BAD_URL = "REAPER_REDIS_URL cannot be read"
+BAD_URL = "REAPER_REDIS_URL is not a valid Redis URL"
 HINT = (
     "Write redis://user:password@host:6379/0, unix:///path?db=0, redis+cluster://host:6379,host:6379 "
     "or redis+sentinel://host:26379/service/0; rediss for TLS; special characters in a password as %XX."

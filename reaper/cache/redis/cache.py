@@ -10,11 +10,17 @@ from redis.exceptions import ResponseError
 from reaper.cache.redis import scan
 from reaper.cache.redis.address import Client
 from reaper.cache.redis.claim_lock import RedisClaimLock
-from reaper.cache.redis.connection import Away, Command, LinkOptions, RedisLink, reason
+from reaper.cache.redis.connection import (
+    Command,
+    RedisConnection,
+    RedisConnectionOptions,
+    RedisUnavailable,
+    reason,
+)
 from reaper.cache.redis.key_names import OURS, PLACE, KeyNames
 from reaper.errors import Unreachable
 
-__all__ = ["LinkOptions", "RedisCache", "RedisClaimLock", "RedisLink"]
+__all__ = ["RedisCache", "RedisClaimLock", "RedisConnection", "RedisConnectionOptions"]
 
 T = TypeVar("T")
 # The commands that remove a code's entry, with what this server calls the removal.
@@ -26,8 +32,8 @@ CHUNK = 1000
 class RedisCache:
     """A Cache of one entry per paste, under a key that is made from its code."""
 
-    def __init__(self, link: RedisLink, key: str = PLACE) -> None:
-        self._link = link
+    def __init__(self, redis: RedisConnection, key: str = PLACE) -> None:
+        self._redis = redis
         self._names = KeyNames(key)
         self._remove = "UNLINK"
 
@@ -41,7 +47,7 @@ class RedisCache:
 
     def drop(self, codes: Sequence[str]) -> Mapping[str, str]:
         """As forget, and for a while none can be filled again; costs twice as much."""
-        return self._remove_all(codes, self._names.burial)
+        return self._remove_all(codes, self._names.removal_commands)
 
     def remember(self, entries: Mapping[str, bytes]) -> None:
         """Write entries without an end, as an application might; Unreachable when Redis does not answer."""
@@ -52,7 +58,7 @@ class RedisCache:
                 pipeline.set(self._names.entry(code), data)
             pipeline.execute()
 
-        _reached(lambda: self._link.ask(write))
+        _reached(lambda: self._redis.ask(write))
 
     def present(self, codes: Sequence[str]) -> Sequence[str]:
         """Which of these codes have an entry."""
@@ -60,13 +66,13 @@ class RedisCache:
 
     def codes(self) -> Iterator[Sequence[str]]:
         """The codes of all entries, page by page, some perhaps twice; Unreachable when it does not answer."""
-        for page in scan.codes(self._link, self._names.template, PLACE):
+        for page in scan.codes(self._redis, self._names.template, PLACE):
             # The claim's lock and tombstones live beside the entries and are none of them.
             yield [code for code in page if not self._names.entry(code).startswith(OURS)]
 
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer."""
-        self._link.check()
+        self._redis.check()
 
     def _remove_all(self, codes: Sequence[str], how: Removal) -> Mapping[str, str]:
         failed: dict[str, str] = {}
@@ -77,8 +83,8 @@ class RedisCache:
     def _forget_at_once(self, codes: Sequence[str]) -> bool:
         """Drop all in one command, a tenth of the work of one each; False where each must be asked for."""
         try:
-            return self._link.ask_at_once(self._remove, [self._names.entry(code) for code in codes])
-        except (Away, ResponseError):
+            return self._redis.ask_at_once(self._remove, [self._names.entry(code) for code in codes])
+        except (RedisUnavailable, ResponseError):
             # Which of them, and why, is what the answers to one command each tell.
             return False
 
@@ -86,8 +92,8 @@ class RedisCache:
         remove = self._remove
         wanted = [(code, command) for code in codes for command in how(code, remove)]
         try:
-            answers = self._link.ask_all([command for _, command in wanted])
-        except Away as away:
+            answers = self._redis.ask_all([command for _, command in wanted])
+        except RedisUnavailable as away:
             return dict.fromkeys(codes, away.reason)
         except ResponseError as error:
             return dict.fromkeys(codes, reason(error))
@@ -100,10 +106,10 @@ class RedisCache:
 
     def _present(self, codes: Sequence[str]) -> Iterator[str]:
         asked: list[Command] = [("EXISTS", self._names.entry(code)) for code in codes]
-        answers = _reached(lambda: self._link.ask_all(asked))
+        answers = _reached(lambda: self._redis.ask_all(asked))
         for code, answer in zip(codes, answers, strict=True):
             if isinstance(answer, Exception):
-                raise Unreachable(f"Redis refuses to tell what it has: {reason(answer)}")
+                raise Unreachable(f"Redis refuses the command: {reason(answer)}")
             if answer:
                 yield code
 
@@ -112,13 +118,13 @@ def _reached(question: Callable[[], T]) -> T:
     """The answer, for those who cannot do without it."""
     try:
         return question()
-    except Away as away:
+    except RedisUnavailable as away:
         raise Unreachable(
             f"Redis does not answer: {away.reason}",
             "Check that it runs and that REAPER_REDIS_URL is its address.",
         ) from None
     except ResponseError as error:
-        raise Unreachable(f"Redis refuses to tell what it has: {reason(error)}") from None
+        raise Unreachable(f"Redis refuses the command: {reason(error)}") from None
 
 
 def _chunks(codes: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -12,13 +12,13 @@ from datetime import timedelta
 
 from redis.exceptions import ResponseError
 
-from reaper.cache.redis.connection import Away, RedisLink, reason
+from reaper.cache.redis.connection import RedisConnection, RedisUnavailable, reason
 from reaper.cache.redis.key_names import OURS
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.020
 SERVICE = "claim lock"
 NAMES = OURS + "claim:"
-# Only if it is still ours: a lock that ran out while we held it may be somebody else's by now.
+# Only if it is still ours: a lock that ran out while we held it may be another worker's by now.
 RELEASE = """
 if redis.call('get', KEYS[1]) == ARGV[1] then
     return redis.call('del', KEYS[1])
@@ -32,7 +32,7 @@ class RedisClaimLock:
 
     def __init__(
         self,
-        link: RedisLink,
+        redis: RedisConnection,
         identity: str,
         ttl: timedelta,
         patience: float = 2.0,
@@ -40,7 +40,7 @@ class RedisClaimLock:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = NAMES + identity
-        self._link = link
+        self._redis = redis
         self._ttl = round(ttl.total_seconds() * 1000)
         self._patience = patience
         self._pause = pause
@@ -61,13 +61,13 @@ class RedisClaimLock:
     def _acquire(self, token: str) -> bool:
         try:
             held = self._wait_for(token)
-        except Away:
+        except RedisUnavailable:
             return False
         except ResponseError as error:
-            self._link.telemetry.degraded(SERVICE, reason(error))
+            self._redis.telemetry.degraded(SERVICE, reason(error))
             return False
-        self._link.telemetry.recovered(SERVICE)
-        # Whoever keeps a lock this long is most likely dead: until it runs out, one look is enough.
+        self._redis.telemetry.recovered(SERVICE)
+        # A worker that holds the lock for this long is probably dead: until the lock expires, try only once.
         self._worth_waiting = held
         return held
 
@@ -82,9 +82,9 @@ class RedisClaimLock:
         return True
 
     def _taken(self, token: str) -> bool:
-        return bool(self._link.ask(lambda client: client.set(self.name, token, nx=True, px=self._ttl)))
+        return bool(self._redis.ask(lambda client: client.set(self.name, token, nx=True, px=self._ttl)))
 
     def _release(self, token: str) -> None:
         """Whole and not by its hash, so that a server which forgot its scripts does not mind."""
-        with contextlib.suppress(Away, ResponseError):
-            self._link.ask(lambda client: client.eval(RELEASE, 1, self.name, token))
+        with contextlib.suppress(RedisUnavailable, ResponseError):
+            self._redis.ask(lambda client: client.eval(RELEASE, 1, self.name, token))

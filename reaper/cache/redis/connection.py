@@ -1,4 +1,4 @@
-"""The way to one Redis, shared by cache and lock: when it is away, that is found out once for both."""
+"""The connection to Redis, shared by cache and claim lock: its outages are noticed once for both."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ Command = tuple[str, str, *tuple[str | int, ...]]
 
 SERVICE = "redis"
 LONGEST_REASON = 200
-_AWAY = (RedisError, RedisClusterException, OSError)
+_UNAVAILABLE = (RedisError, RedisClusterException, OSError)
 _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (RedisTimeoutError, "no answer in time"),
-    (AuthenticationError, "it does not take the login"),
-    (BusyLoadingError, "it is still loading its data"),
+    (AuthenticationError, "login refused"),
+    (BusyLoadingError, "loading its data"),
     (MasterNotFoundError, "Sentinel knows no primary"),
     (RedisClusterException, "no node of the cluster answers"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class LinkOptions:
-    """How patient to be with Redis, which is never worth waiting for."""
+class RedisConnectionOptions:
+    """Timeouts, and how long Redis is not asked after a failure."""
 
     connect_timeout: float = 1.0
     timeout: float = 2.0
     cool_down: float = 15.0
 
 
-class Away(Exception):
-    """Redis does not answer, or did not a moment ago."""
+class RedisUnavailable(Exception):
+    """Redis does not answer, or did not within the cool-down."""
 
     def __init__(self, reason: str, refused: bool = False) -> None:
         super().__init__(reason)
@@ -60,29 +60,29 @@ class Away(Exception):
         self.refused = refused
 
 
-class RedisLink:
-    """A client, and whether it is worth asking; several threads may share it."""
+class RedisConnection:
+    """A client that is not asked for a while after a failure; several threads may share it."""
 
     def __init__(
         self,
         url: str,
         telemetry: Telemetry,
-        options: LinkOptions | None = None,
+        options: RedisConnectionOptions | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._address = address.read(url)
         self.telemetry = telemetry
-        self._options = options or LinkOptions()
+        self._options = options or RedisConnectionOptions()
         self._clock = clock
         self._guard = threading.Lock()
         self._connecting = threading.Lock()
         self._failures = 0
         self._client: Client | None = None
-        self._away: Away | None = None
+        self._away: RedisUnavailable | None = None
         self._retry_at = 0.0
 
     def ask(self, question: Callable[[Client], T]) -> T:
-        """The answer; ResponseError where Redis refuses, Away where it is silent or was a moment ago."""
+        """The answer; ResponseError where Redis refuses, RedisUnavailable where it does not answer."""
         self._may_try()
         return self._try(question)
 
@@ -105,10 +105,10 @@ class RedisLink:
         """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer now."""
         try:
             self._try(lambda client: client.ping())
-        except Away as away:
+        except RedisUnavailable as away:
             if away.refused:
                 raise ConfigError(
-                    f"Redis at {self._address.where} refuses us: {away.reason}",
+                    f"Redis at {self._address.where} refuses the login: {away.reason}",
                     "Check the user and the password in REAPER_REDIS_URL.",
                 ) from None
             raise Unreachable(
@@ -116,7 +116,9 @@ class RedisLink:
                 "Check that it runs and that REAPER_REDIS_URL is its address.",
             ) from None
         except ResponseError as error:
-            raise ConfigError(f"Redis at {self._address.where} refuses us: {reason(error)}") from None
+            raise ConfigError(
+                f"Redis at {self._address.where} refuses the command: {reason(error)}"
+            ) from None
 
     def close(self) -> None:
         """Give the connections up; the next question would open others."""
@@ -131,7 +133,7 @@ class RedisLink:
             if self._away is None:
                 return
             if self._clock() < self._retry_at:
-                raise Away(self._away.reason, self._away.refused)
+                raise RedisUnavailable(self._away.reason, self._away.refused)
             self._retry_at = self._next_try()
 
     def _try(self, question: Callable[[Client], T]) -> T:
@@ -140,26 +142,26 @@ class RedisLink:
         except ResponseError:
             self._answered()
             raise
-        except _AWAY as error:
+        except _UNAVAILABLE as error:
             raise self._silent(error) from None
         self._answered()
         return answer
 
     def _connected(self) -> Client:
-        """The client; whoever waits here while another finds Redis away does not try once more."""
+        """The client; a thread that waited here while another one failed to connect does not try again."""
         before = self._failures
         with self._connecting:
             client = self._client
             if client is None:
                 if self._away is not None and self._failures != before:
-                    raise Away(self._away.reason, self._away.refused)
+                    raise RedisUnavailable(self._away.reason, self._away.refused)
                 client = self._client = self._connect()
             return client
 
     def _connect(self) -> Client:
         try:
             return address.connect(self._address, self._options.connect_timeout, self._options.timeout)
-        except _AWAY as error:
+        except _UNAVAILABLE as error:
             raise self._silent(error) from None
 
     def _answered(self) -> None:
@@ -167,8 +169,8 @@ class RedisLink:
             self._away = None
             self.telemetry.recovered(SERVICE)
 
-    def _silent(self, error: Exception) -> Away:
-        away = Away(reason(error), refused=isinstance(error, AuthenticationError))
+    def _silent(self, error: Exception) -> RedisUnavailable:
+        away = RedisUnavailable(reason(error), refused=isinstance(error, AuthenticationError))
         with self._guard:
             self._away, self._retry_at = away, self._next_try()
             self._failures += 1
@@ -183,7 +185,7 @@ class RedisLink:
         return self._clock() + self._options.cool_down * random.uniform(0.8, 1.2)
 
     def __repr__(self) -> str:
-        return f"RedisLink({self._address.where})"
+        return f"RedisConnection({self._address.where})"
 
 
 def reason(error: Exception) -> str:

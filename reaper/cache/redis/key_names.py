@@ -8,7 +8,7 @@ PLACE = "{short_code}"
 # Everything that we keep in Redis beside the entries of pastes begins so.
 OURS = "reaper:"
 TOMBSTONES = OURS + "gone:"
-# Twice as long as a ticket is good for (redis_pastes.OLDEST_TICKET): what was read before comes too late.
+# Twice as long as a ticket is good for (paste_cache.OLDEST_TICKET): what was read before comes too late.
 TOMBSTONE_LIFE_MS = 60_000
 
 
@@ -35,7 +35,7 @@ class KeyNames:
             return TOMBSTONES + key
         return None if "{" in key or "}" in key else f"{TOMBSTONES}{{{key}}}"
 
-    def burial(self, code: str, remove: str) -> list[Command]:
+    def removal_commands(self, code: str, remove: str) -> list[Command]:
         """The commands that drop an entry for good: the tombstone first, so that no fill slips in between."""
         tombstone = self.tombstone(code)
         dropped: Command = (remove, self.entry(code))

@@ -1,6 +1,6 @@
 """Pastes in Redis of which none is served after its end, however long a reader pauses between its steps.
 
-Whoever misses gets a ticket, the server's own time, then asks PostgreSQL and the store, and fills. The entry
+A reader that misses gets a ticket, the server's own time, asks PostgreSQL and the store, and fills. The entry
 ends at the ticket's time plus the life that PostgreSQL saw left. The ticket came before that question and
 one clock counts from there on, so an entry may end a moment too early, never too late. A paste that goes
 before its time leaves a tombstone, which outlives every ticket that was given out before.
@@ -13,14 +13,14 @@ from typing import Any
 
 from redis.exceptions import ResponseError
 
-from reaper.cache.redis.connection import Away, LinkOptions, RedisLink, reason
+from reaper.cache.redis.connection import RedisConnection, RedisConnectionOptions, RedisUnavailable, reason
 from reaper.cache.redis.key_names import PLACE, KeyNames
 from reaper.errors import ConfigError
 from reaper.model import CacheRead
 
 SERVICE = "paste cache"
-# A cache that takes longer than the store behind it is none.
-QUICK = LinkOptions(connect_timeout=0.5, timeout=0.5)
+# A cache that is slower than the store behind it is of no use.
+QUICK = RedisConnectionOptions(connect_timeout=0.5, timeout=0.5)
 # An older ticket fills nothing: the tombstone that would stop it may be gone.
 OLDEST_TICKET = timedelta(seconds=30)
 # So long an entry lives at most: a server that comes back with an old dump has entries dropped since.
@@ -47,19 +47,19 @@ return 1
 """
 
 
-class RedisPastes:
+class RedisPasteCache:
     """A PasteCache in Redis; any number of threads and processes may share it.
 
     Scripts are sent whole and not by their hash, so that a server which forgot its scripts does not mind.
     """
 
-    def __init__(self, link: RedisLink, key: str = PLACE) -> None:
-        self._link = link
+    def __init__(self, redis: RedisConnection, key: str = PLACE) -> None:
+        self._redis = redis
         self._names = KeyNames(key)
         if self._names.tombstone("code") is None:
             raise ConfigError(
-                f"no paste can be cached under REAPER_CACHE_KEY {key!r}",
-                "Write paste:{short_code}, for example: other braces decide on slots, and reaper: is ours.",
+                f"invalid REAPER_CACHE_KEY {key!r}",
+                "Write paste:{short_code}, for example: no other braces, and no prefix reaper:",
             )
 
     def read(self, code: str) -> CacheRead:
@@ -83,25 +83,25 @@ class RedisPastes:
             FILL, 2, self._names.entry(code), tombstone, data, ticket, life, _ms(OLDEST_TICKET)
         )
         if filled is not None:
-            self._link.telemetry.recovered(SERVICE)
+            self._redis.telemetry.recovered(SERVICE)
         return bool(filled)
 
     def drop(self, code: str) -> bool:
-        """Drop the entry for good; False where nobody knows whether that worked."""
+        """Drop the entry for good; False where it may still be there."""
         try:
-            answers = self._link.ask_all(self._names.burial(code, "DEL"))
-        except Away:
+            answers = self._redis.ask_all(self._names.removal_commands(code, "DEL"))
+        except RedisUnavailable:
             return False
         return not any(isinstance(answer, Exception) for answer in answers)
 
     def _run(self, script: str, keys: int, *arguments: Any) -> Any:
-        """What the script returns, or None: nobody waits for a cache, or fails because of it."""
+        """What the script returns; None where Redis does not answer: a cache must not make reads fail."""
         try:
-            return self._link.ask(lambda client: client.eval(script, keys, *arguments))
-        except Away:
+            return self._redis.ask(lambda client: client.eval(script, keys, *arguments))
+        except RedisUnavailable:
             return None
         except ResponseError as error:
-            self._link.telemetry.degraded(SERVICE, reason(error))
+            self._redis.telemetry.degraded(SERVICE, reason(error))
             return None
 
 

@@ -11,30 +11,33 @@ from redis import RedisCluster
 from redis.exceptions import ResponseError
 
 from reaper.cache.redis.address import Client
-from reaper.cache.redis.connection import Away, RedisLink, reason
+from reaper.cache.redis.connection import RedisConnection, RedisUnavailable, reason
 from reaper.errors import Unreachable
 
 PAGE = 1000
 _GLOB = re.compile(r"([*?\[\]\\^-])")
 
 
-def codes(link: RedisLink, key: str, place: str) -> Iterator[Sequence[str]]:
+def codes(redis: RedisConnection, key: str, place: str) -> Iterator[Sequence[str]]:
     """The codes of all keys that look as if they were made from `key`; Unreachable when Redis is away."""
     literals = key.split(place)
     pattern = "*".join(_GLOB.sub(r"\\\1", literal) for literal in literals)
     shape = _shape(literals)
     try:
-        for number in range(link.ask(lambda client: len(_nodes(client)))):
+        for number in range(redis.ask(lambda client: len(_nodes(client)))):
             cursor: int = 0
             while True:
-                cursor, keys = link.ask(partial(_page, number=number, cursor=cursor, pattern=pattern))
+                cursor, keys = redis.ask(partial(_page, number=number, cursor=cursor, pattern=pattern))
                 yield [match[1] for found in keys if (match := shape.fullmatch(_text(found)))]
                 if not cursor:
                     break
-    except Away as away:
-        raise Unreachable(f"Redis does not answer: {away.reason}", "Is REAPER_REDIS_URL right?") from None
+    except RedisUnavailable as away:
+        raise Unreachable(
+            f"Redis does not answer: {away.reason}",
+            "Check that it runs and that REAPER_REDIS_URL is its address.",
+        ) from None
     except ResponseError as error:
-        raise Unreachable(f"Redis refuses: {reason(error)}") from None
+        raise Unreachable(f"Redis refuses the command: {reason(error)}") from None
 
 
 def _shape(literals: Sequence[str]) -> re.Pattern[str]:

@@ -71,7 +71,7 @@ def _about_counts(connection: Connection) -> list[str]:
     drifted, unnamed, _ = _row(connection, _COUNTS)
     return [
         *([f"{drifted} reference counts are wrong"] if drifted else []),
-        *([f"{unnamed} contents that nobody names are left"] if unnamed else []),
+        *([f"{unnamed} contents without a paste are left"] if unnamed else []),
     ]
 
 

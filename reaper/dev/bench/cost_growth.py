@@ -1,4 +1,4 @@
-"""Does a row cost the same in a large table, and while somebody else keeps an old snapshot?"""
+"""Does a row cost the same in a large table, and while another session keeps an old snapshot?"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Cost:
 
     @property
     def index_inserts(self) -> int | None:
-        """New entries in B-trees; None where nobody counted."""
+        """New entries in B-trees; None where they were not counted."""
         if not self.records:
             return None
         return sum(n for kind, n in self.records.items() if kind.startswith("Btree/INSERT"))

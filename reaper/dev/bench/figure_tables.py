@@ -1,4 +1,4 @@
-"""The figures as tables, before anybody decides whether they go to a terminal or to a page."""
+"""The figures as tables, for a terminal or a page."""
 
 from __future__ import annotations
 

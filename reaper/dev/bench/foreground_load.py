@@ -87,7 +87,7 @@ def _serve(addresses: Addresses, pipe: Pipe) -> None:
             while pipe.poll():
                 if pipe.recv() == "end":
                     pipe.send(latencies)
-                # A queue that built up before is no business of whoever is watched from here on.
+                # A queue that built up before is not charged to the phase that is measured from here on.
                 latencies, due = [], time.perf_counter()
 
 

@@ -19,9 +19,7 @@ def publish(results: Results, console: Console, directory: Path, onto: Path | No
     _draw(directory, results)
     console.print(f"\nresults.json and plots: {directory}/")
     if onto and results.problems:
-        console.print(
-            f"{onto} is left as it is: figures of a run in which something was left behind are none"
-        )
+        console.print(f"{onto} is not changed: the run left something behind, so its figures do not count")
     elif onto:
         _draw(onto.with_suffix(""), results)
         markdown_page.insert(onto, markdown_page.markdown(results, reached, onto.stem))

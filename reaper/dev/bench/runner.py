@@ -20,7 +20,7 @@ Beside = Callable[[Addresses], AbstractContextManager[object]]
 
 
 def nothing(_: Addresses) -> AbstractContextManager[object]:
-    """Nothing goes on beside the run."""
+    """Nothing happens beside the run."""
     return nullcontext()
 
 
@@ -82,7 +82,7 @@ class Runner:
         return runs
 
     def run(self, workload: Workload, variant: Variant, number: int = 1, beside: Beside = nothing) -> Run:
-        """One variant on a fresh copy, with something going on beside it."""
+        """One variant on a fresh copy, with another load beside it."""
         with self.servers.copy(workload, variant.method.needs) as addresses, beside(addresses):
             meter = CostMeter(self.servers, addresses)
             with started_processes(variant.method, variant.workers, addresses) as processes, meter.running():

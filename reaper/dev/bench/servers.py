@@ -100,7 +100,7 @@ class Servers:
         self._templates[workload] = name
 
     def forget(self, workload: Workload) -> None:
-        """Drop a template that nobody needs any more."""
+        """Drop a template that is no longer needed."""
         name = self._templates.pop(workload, None)
         if name:
             self._drop(name)
@@ -175,7 +175,7 @@ class Servers:
 
 @contextmanager
 def _absence_allowed() -> Iterator[None]:
-    """Extensions are not in every installation: then all begin equally cold, and nobody reads the WAL."""
+    """Extensions are not in every installation: then all begin equally cold, and the WAL is not read."""
     try:
         yield
     except (

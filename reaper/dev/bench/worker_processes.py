@@ -60,7 +60,7 @@ def _serve(method: Method, addresses: Addresses, pipe: Pipe) -> None:
     """The child: get ready, wait for the start, work, hand in."""
     # Ctrl-C reaches the whole terminal; the parent decides what becomes of us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # No .env and no reaper.toml of whoever runs the benchmark is to be found here.
+    # The .env and reaper.toml of the user must not be found here.
     os.chdir("/")
     try:
         with method.ready(addresses) as go:
@@ -83,7 +83,7 @@ def _answer(pipe: Pipe, seconds: float) -> Work:
     try:
         answer = pipe.recv()
     except EOFError:
-        raise WorkerProcessError("a process ended without a word") from None
+        raise WorkerProcessError("a process ended without an answer") from None
     if not isinstance(answer, Work):
         raise WorkerProcessError(str(answer))
     return answer

@@ -87,7 +87,7 @@ class Walkthrough:
         assert isinstance(cache, sample_pastes.FillableCache)
         store.create_bucket()
         with app.connect("demo") as connection:
-            # A dead worker is noticed after five seconds here, not after a minute: nobody waits in a demo.
+            # A dead worker is noticed after five seconds here, not after a minute: a demo must be short.
             connection.execute("update reaper.settings set worker_silence = '5 seconds'")
             sample_pastes.store(connection, store, cache)
 
@@ -116,7 +116,7 @@ class Walkthrough:
 
     def _repair(self, app: App) -> None:
         adopted = 0
-        with self._step("let the watchdog find the dead worker and finish its work"), app.heartbeat():
+        with self._step("run the watchdog: find the dead worker, finish its batches"), app.heartbeat():
             runner = app.runner_by_hand(slots=0)
             while self._in_flight(app)[0]:
                 tick = runner.run(runner.find("watchdog")).tick

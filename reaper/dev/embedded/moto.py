@@ -18,7 +18,7 @@ class Moto(Server):
         except ImportError as error:
             raise EmbeddedError(f"no moto was found; {HOW_TO_INSTALL}") from error
         _list_while_keys_go()
-        # One line per request is of no use to anybody.
+        # One line per request would flood the output.
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         self._server.start()

@@ -115,7 +115,7 @@ class Layout:
         if self.account and not directories.open_to_all(parent):
             raise EmbeddedError(
                 f"the server runs as {self.account.pw_name}, who cannot enter {parent}; "
-                f"point {directories.DIRECTORY_VARIABLE} or TMPDIR to a directory that everybody can enter"
+                f"point {directories.DIRECTORY_VARIABLE} or TMPDIR to a directory that all users can enter"
             )
         return directories.unused_path(parent)
 

@@ -70,7 +70,7 @@ class SupervisedProcess:
         """The last part of what the service wrote, also after its end."""
         if self._log.closed:
             return self._last_words
-        # pread leaves the offset alone that the service's own descriptor shares with ours.
+        # pread does not move the offset that the service's own descriptor shares with ours.
         size = os.fstat(self._log.fileno()).st_size
         start = max(0, size - LOG_TAIL_BYTES)
         return os.pread(self._log.fileno(), size - start, start).decode(errors="replace")

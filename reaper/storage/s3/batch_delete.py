@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from reaper.model import Failed
 from reaper.storage.s3 import errors
 from reaper.storage.s3.bucket import Bucket, Entry
-from reaper.storage.s3.errors import REQUEST_ERRORS, Kind, Trouble
+from reaper.storage.s3.errors import REQUEST_ERRORS, Kind, Refusal
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import DeletedObjectTypeDef, DeleteObjectsOutputTypeDef, ErrorTypeDef
@@ -25,16 +25,16 @@ SPLITS = 50
 # What no XML document can contain; one such key would spoil the request for the other 999. A carriage return
 # comes back as a line feed from stores that do not escape it, and the key would not be found in the reply.
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
-NOT_MENTIONED = Failed("not mentioned in the reply")
-DEADLINE_OVER = Failed("deadline: not tried any more", outage=True)
-NO_NAME = Failed("an empty key names no object", permanent=True)
+NOT_MENTIONED = Failed("the reply does not mention the key")
+DEADLINE_OVER = Failed("deadline: not tried, the time for this call was over", outage=True)
+NO_NAME = Failed("the key is empty", permanent=True)
 AMBIGUOUS = Failed(
-    "the key cannot be deleted alone: servers may take its path for another one", permanent=True
+    "the key contains an empty, . or .. part, which some servers resolve to another key", permanent=True
 )
 
 
-class Sweep:
-    """What failed so far, and whether it is worth going on."""
+class BatchDelete:
+    """Deletes keys chunk by chunk; keeps what failed, and whether further requests make sense."""
 
     def __init__(
         self, bucket: Bucket, threads: int, deadline: float, clock: Callable[[], float] = time.monotonic
@@ -55,8 +55,8 @@ class Sweep:
             versioned = self._bucket.is_versioned()
         except REQUEST_ERRORS as error:
             # A plain delete of what may be versioned would hide the bytes and call them gone.
-            trouble = errors.of_request(error)
-            self._fail([Entry(key) for key in wanted], Failed(trouble.reason, outage=trouble.outage))
+            refusal = errors.of_request(error)
+            self._fail([Entry(key) for key in wanted], Failed(refusal.reason, outage=refusal.outage))
             return
         if versioned:
             self._delete_versions(wanted)
@@ -108,24 +108,24 @@ class Sweep:
         else:
             self._read(chunk, reply)
 
-    def _cope(self, chunk: Sequence[Entry], trouble: Trouble, with_md5: bool) -> None:
-        if trouble.kind is Kind.NO_BATCH:
+    def _cope(self, chunk: Sequence[Entry], refusal: Refusal, with_md5: bool) -> None:
+        if refusal.kind is Kind.NO_BATCH:
             self._bucket.single_deletes = True
             self._one_by_one(chunk)
-        elif trouble.kind is Kind.NEEDS_MD5 and not with_md5:
+        elif refusal.kind is Kind.NEEDS_MD5 and not with_md5:
             self._bucket.content_md5 = True
             self._together(chunk)
-        elif trouble.kind is Kind.BAD_REQUEST:
-            self._narrow(chunk, trouble)
+        elif refusal.kind is Kind.BAD_REQUEST:
+            self._narrow(chunk, refusal)
         else:
-            self._refused(chunk, trouble)
+            self._refused(chunk, refusal)
 
-    def _narrow(self, chunk: Sequence[Entry], trouble: Trouble) -> None:
+    def _narrow(self, chunk: Sequence[Entry], refusal: Refusal) -> None:
         """Find the key that the store chokes on, so that it fails alone, or is deleted by its URL."""
         if len(chunk) == 1:
             self._one_by_one(chunk)
         elif self._splits_left == 0:
-            self._fail(chunk, Failed(trouble.reason))
+            self._fail(chunk, Failed(refusal.reason))
         else:
             self._splits_left -= 1
             middle = len(chunk) // 2
@@ -136,15 +136,15 @@ class Sweep:
         """An entry that the reply does not call deleted has failed; an error weighs more than a success."""
         asked, versioned = {entry.key for entry in chunk}, chunk[0].version is not None
         deleted = [(_named(part, versioned), part) for part in reply.get("Deleted", ())]
-        refused = [(_named(part, versioned), _trouble(part)) for part in reply.get("Errors", ())]
+        refused = [(_named(part, versioned), _refusal(part)) for part in reply.get("Errors", ())]
         gone = {entry for entry, _ in deleted} | {entry for entry, why in refused if why.kind is Kind.GONE}
         self._fail(set(chunk) - gone, NOT_MENTIONED)
         for entry, part in deleted:
             if entry.key in asked:
                 self._note(entry, bool(part.get("DeleteMarker")))
-        for entry, trouble in refused:
+        for entry, refusal in refused:
             if entry.key in asked:
-                self._refused([entry], trouble)
+                self._refused([entry], refusal)
 
     def _note(self, entry: Entry, left_a_marker: bool) -> None:
         if left_a_marker and entry.version is None:
@@ -163,11 +163,11 @@ class Sweep:
         except REQUEST_ERRORS as error:
             self._refused([entry], errors.of_key(error))
 
-    def _refused(self, entries: Iterable[Entry], trouble: Trouble) -> None:
-        failed = Failed(trouble.reason, permanent=trouble.kind is Kind.FOR_GOOD, outage=trouble.outage)
-        if trouble.kind is Kind.STOP:
+    def _refused(self, entries: Iterable[Entry], refusal: Refusal) -> None:
+        failed = Failed(refusal.reason, permanent=refusal.kind is Kind.FOR_GOOD, outage=refusal.outage)
+        if refusal.kind is Kind.STOP:
             self._stopped = failed
-        if trouble.kind is not Kind.GONE:
+        if refusal.kind is not Kind.GONE:
             self._fail(entries, failed)
 
     def _fail(self, entries: Iterable[Entry], failed: Failed) -> None:
@@ -195,7 +195,7 @@ def _named(part: DeletedObjectTypeDef | ErrorTypeDef, versioned: bool) -> Entry:
     return Entry(part.get("Key", ""), str(version) if versioned else None)
 
 
-def _trouble(part: ErrorTypeDef) -> Trouble:
+def _refusal(part: ErrorTypeDef) -> Refusal:
     return errors.in_reply(part.get("Code", ""), part.get("Message", ""))
 
 

@@ -205,11 +205,11 @@ class Bucket:
             with self._gate:
                 return "Status" in self._client.get_bucket_versioning(Bucket=self.name)
         except ClientError as error:
-            trouble = errors.of_key(error)
-            if trouble.kind is not Kind.FOR_GOOD:
+            refusal = errors.of_key(error)
+            if refusal.kind is not Kind.FOR_GOOD:
                 raise
             # Harmless if wrong: the first delete marker in a reply tells the truth.
-            self.note = f"versioning could not be read ({trouble.reason}); taken for unversioned"
+            self.note = f"versioning could not be read ({refusal.reason}); assumed to be off"
             return False
 
     def _one_by_one(self, pages: Iterable[P]) -> Iterator[P]:

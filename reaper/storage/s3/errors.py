@@ -91,8 +91,8 @@ _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (ConnectionClosedError, "the connection broke"),
     (ResponseStreamingError, "the connection broke"),
     (IncompleteReadError, "the connection broke"),
-    (FlexibleChecksumError, "the bytes were damaged on the way"),
-    (ResponseParserError, "the reply is not S3's"),
+    (FlexibleChecksumError, "checksum mismatch"),
+    (ResponseParserError, "the reply is not an S3 reply"),
     (UnicodeError, "the key is not valid Unicode"),
     (_NO_CREDENTIALS[0], "no AWS credentials were found"),
 )
@@ -112,7 +112,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Refusal:
     """A refusal: what to do about it, and a short reason for people, without any secret."""
 
     kind: Kind
@@ -120,38 +120,38 @@ class Trouble:
 
     @property
     def outage(self) -> bool:
-        """Whether it says nothing about the keys: the store is away, busy or lets nobody in."""
+        """Whether it says nothing about the keys: the store does not answer, is busy or refuses the login."""
         return self.kind in (Kind.AWAY, Kind.STOP)
 
 
-def of_request(error: Exception) -> Trouble:
+def of_request(error: Exception) -> Refusal:
     """What a failed request about many keys means."""
     reason = _reason(error)
     if isinstance(error, ResponseParserError | UnicodeError):
-        return Trouble(Kind.BAD_REQUEST, reason)
+        return Refusal(Kind.BAD_REQUEST, reason)
     if isinstance(error, _NO_CREDENTIALS):
-        return Trouble(Kind.STOP, reason)
+        return Refusal(Kind.STOP, reason)
     if not isinstance(error, ClientError):
-        return Trouble(Kind.AWAY, reason)
-    return Trouble(_kind(_code(error), _status(error), reason), reason)
+        return Refusal(Kind.AWAY, reason)
+    return Refusal(_kind(_code(error), _status(error), reason), reason)
 
 
-def of_key(error: Exception) -> Trouble:
+def of_key(error: Exception) -> Refusal:
     """What a failed request about one key means: a refusal then concerns this key alone."""
-    trouble = of_request(error)
+    refusal = of_request(error)
     if isinstance(error, ClientError):
-        return Trouble(_kind_for_one(_code(error), _status(error)), trouble.reason)
-    return Trouble(Kind.FOR_GOOD, trouble.reason) if isinstance(error, UnicodeError) else trouble
+        return Refusal(_kind_for_one(_code(error), _status(error)), refusal.reason)
+    return Refusal(Kind.FOR_GOOD, refusal.reason) if isinstance(error, UnicodeError) else refusal
 
 
-def in_reply(code: str, message: str) -> Trouble:
+def in_reply(code: str, message: str) -> Refusal:
     """What an error inside a reply means for its key."""
     if code in _GONE:
-        return Trouble(Kind.GONE, code)
+        return Refusal(Kind.GONE, code)
     reason = _short(code, message)
     if code in _FOR_GOOD:
-        return Trouble(Kind.FOR_GOOD, reason)
-    return Trouble(Kind.AWAY if code in _BUSY else Kind.LATER, reason)
+        return Refusal(Kind.FOR_GOOD, reason)
+    return Refusal(Kind.AWAY if code in _BUSY else Kind.LATER, reason)
 
 
 def says_absent(error: ClientError) -> bool:
@@ -175,9 +175,9 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
         )
     if isinstance(error, _NO_CREDENTIALS) or code in _WRONG_CREDENTIALS:
         return ConfigError(
-            f"{where} does not take the AWS credentials: {_reason(error)}",
-            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or what reaper.toml names, "
-            "to those of this store.",
+            f"{where} refuses the AWS credentials: {_reason(error)}",
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or the variables that "
+            "reaper.toml names, to credentials of this store.",
         )
     if code in _FORBIDDEN:
         return ConfigError(
@@ -188,7 +188,7 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
         )
     if isinstance(error, ParamValidationError):
         return ConfigError(
-            f"{bucket!r} is no name for a bucket", "Set REAPER_S3_BUCKET to the name of the bucket alone."
+            f"invalid bucket name {bucket!r}", "Set REAPER_S3_BUCKET to the name of the bucket alone."
         )
     if code in _STOP:
         return ConfigError(
@@ -196,7 +196,7 @@ def explain(error: Exception, bucket: str, endpoint_url: str | None) -> ReaperEr
             "Set AWS_REGION to the region of the bucket, and REAPER_S3_BUCKET to its name.",
         )
     if isinstance(error, ClientError) and not _is_away(code, _status(error)):
-        return ReaperError(f"the S3 store at {where} refuses: {_reason(error)}")
+        return ReaperError(f"the S3 store at {where} refuses the request: {_reason(error)}")
     return Unreachable(
         f"the S3 store at {where} does not answer: {_reason(error)}",
         "Check that it runs, and its address: REAPER_S3_ENDPOINT_URL, or endpoint_url in reaper.toml.",
@@ -228,7 +228,7 @@ def _kind_for_one(code: str, status: int) -> Kind:
         return Kind.STOP
     if code in _GONE:
         return Kind.GONE
-    # At 500 a store may stumble over this key each time, and then somebody must get to see it some day.
+    # A store may answer 500 to this key each time: it must use up its attempts and reach the DLQ some day.
     return Kind.AWAY if _is_away(code, status) and status != 500 else Kind.LATER
 
 

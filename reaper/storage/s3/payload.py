@@ -1,4 +1,4 @@
-"""What is sent to a store: bytes, or a stretch of a file that can be read again for a retry."""
+"""What is sent to a store: bytes, or a slice of a file that can be read again for a retry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 READ_SIZE = 1 << 20
 
 
-class Stretch(io.RawIOBase):
+class FileSlice(io.RawIOBase):
     """A part of a file as a file of its own; each read first calls `in_time`, which raises when late."""
 
     def __init__(self, file: BinaryIO, start: int, size: int, in_time: Callable[[], None]) -> None:
@@ -27,7 +27,7 @@ class Stretch(io.RawIOBase):
         self._at = 0
 
     def readinto(self, buffer: Buffer) -> int:
-        """Read what fits, not beyond the end of the stretch."""
+        """Read what fits, not beyond the end of the slice."""
         self._in_time()
         view = memoryview(buffer)
         self._file.seek(self._start + self._at)
@@ -37,13 +37,13 @@ class Stretch(io.RawIOBase):
         return len(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place in the stretch."""
+        """Go to a place in the slice."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         self._at = min(max(base + offset, 0), self._size)
         return self._at
 
     def tell(self) -> int:
-        """The place in the stretch."""
+        """The place in the slice."""
         return self._at
 
     def readable(self) -> bool:

@@ -15,7 +15,7 @@ from reaper.errors import ReaperError, Unreachable
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.storage.request_gate import AdmissionGate
 from reaper.storage.s3 import errors
-from reaper.storage.s3.batch_delete import Sweep
+from reaper.storage.s3.batch_delete import BatchDelete
 from reaper.storage.s3.bucket import Bucket
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.payload import READ_SIZE
@@ -29,7 +29,9 @@ __all__ = ["S3Options", "S3Store"]
 DEFAULTS = S3Options()
 PROBE = b"reaper doctor --probe"
 _NEEDED = "Give the credentials s3:ListBucket and s3:DeleteObject, with versions also s3:DeleteObjectVersion."
-_CONSISTENT = "S3 lists what it stores at once; with this store verify may see ghosts."
+_CONSISTENT = (
+    "S3 shows a write in the next listing; with this store reaper verify may report objects wrongly."
+)
 
 
 class S3Store:
@@ -51,9 +53,9 @@ class S3Store:
 
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
         """Delete any number of keys with all their versions; return those that are not known to be gone."""
-        sweep = Sweep(self._requests, self._options.threads, self._options.deadline, self._clock)
-        sweep.delete(keys)
-        return sweep.failed
+        deletion = BatchDelete(self._requests, self._options.threads, self._options.deadline, self._clock)
+        deletion.delete(keys)
+        return deletion.failed
 
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""
@@ -101,7 +103,7 @@ class S3Store:
         if failed := self.delete([key]):
             raise ReaperError(f"{key} was written and cannot be deleted: {failed[key].error}", _NEEDED)
         if key not in found or self.find([key]):
-            raise ReaperError(f"{key} was written and deleted, but the listing does not follow", _CONSISTENT)
+            raise ReaperError(f"{key} was written and deleted, but the listing does not show it", _CONSISTENT)
 
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if the bucket cannot be used."""
@@ -114,7 +116,7 @@ class S3Store:
         """What is worth knowing about the store and is no reason not to use it."""
         found = [self._requests.note] if self._requests.note else []
         if self._requests.knows_versions:
-            found.append("the bucket keeps versions: each object is looked up and deleted with all of them")
+            found.append("the bucket is versioned: each object is deleted with all its versions")
         return tuple(found)
 
     def close(self) -> None:
@@ -122,7 +124,7 @@ class S3Store:
         self._requests.close()
 
     def _in_order(self, last: bytes, key: str) -> bytes:
-        """Whoever compares a listing with sorted rows would call objects missing that only come later."""
+        """Refuse another order: a comparison with sorted rows would report objects as missing."""
         here = key.encode()
         if last and here <= last:
             raise ReaperError(
@@ -163,8 +165,8 @@ class S3Store:
 
     def _too_late(self) -> Unreachable:
         return Unreachable(
-            f"a transfer with {self!r} took longer than {self._options.transfer_deadline:g} s",
-            "The line to the store is too slow for objects of this size.",
+            f"transfer with {self!r} took longer than {self._options.transfer_deadline:g} s",
+            "The connection to the store is too slow for objects of this size.",
         )
 
     def __repr__(self) -> str:

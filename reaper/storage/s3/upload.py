@@ -13,7 +13,7 @@ from reaper.storage.s3 import errors
 from reaper.storage.s3.bucket import Bucket
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.errors import Kind
-from reaper.storage.s3.payload import Body, Stretch
+from reaper.storage.s3.payload import Body, FileSlice
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
@@ -60,20 +60,20 @@ class Upload:
         """A shorter body would leave the store waiting for the rest."""
         there = self._file.seek(0, io.SEEK_END) - self._start
         if there != self._size:
-            raise ValueError(f"the body of {self._key} has {there} bytes and not {self._size}")
+            raise ValueError(f"the body of {self._key} has {there} bytes, expected {self._size}")
 
     def _send(self) -> None:
         if self._in_pieces:
             self._send_parts()
         else:
-            self._bucket.put(self._key, self._stretch(0, self._size))
+            self._bucket.put(self._key, self._slice(0, self._size))
 
     def _send_parts(self) -> None:
         upload = self._bucket.begin_parts(self._key)
         try:
             parts = [
                 self._bucket.put_part(self._key, upload, number, body)
-                for number, body in enumerate(self._stretches(), start=1)
+                for number, body in enumerate(self._slices(), start=1)
             ]
             self._join(upload, parts)
         except BaseException:
@@ -86,15 +86,15 @@ class Upload:
         try:
             self._bucket.join_parts(self._key, upload, parts)
         except ClientError as error:
-            # A repeated request whose first answer was lost: nobody else writes to this key.
+            # A repeated request whose first answer was lost: no other writer uses this key.
             joined = errors.says_no_upload(error) and self._bucket.find(self._key) == self._size
             if not joined:
                 raise
 
-    def _stretches(self) -> Iterator[Body]:
+    def _slices(self) -> Iterator[Body]:
         for offset in range(0, self._size, self._part_size):
-            yield self._stretch(offset, min(self._part_size, self._size - offset))
+            yield self._slice(offset, min(self._part_size, self._size - offset))
 
-    def _stretch(self, offset: int, size: int) -> Body:
-        stretch = cast(BinaryIO, Stretch(self._file, self._start + offset, size, self._in_time))
-        return stretch.read() if size <= SMALL else stretch
+    def _slice(self, offset: int, size: int) -> Body:
+        piece = cast(BinaryIO, FileSlice(self._file, self._start + offset, size, self._in_time))
+        return piece.read() if size <= SMALL else piece

@@ -50,7 +50,7 @@ def test_a_wrong_secret_is_named_with_what_to_do(needs, store, open_store, bucke
     needs("signatures")
     log_in(monkeypatch, store.access_key, "wrong")
     s3 = open_store(bucket, store.endpoint_url)
-    with pytest.raises(ConfigError, match="does not take the AWS credentials") as caught:
+    with pytest.raises(ConfigError, match="refuses the AWS credentials") as caught:
         s3.check()
     assert "AWS_SECRET_ACCESS_KEY" in caught.value.hint
     failed = s3.delete(["a"])

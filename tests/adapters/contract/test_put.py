@@ -65,7 +65,7 @@ def test_an_absent_object_is_none_and_no_error(s3):
 
 @pytest.mark.parametrize("said", [2, 4])
 def test_a_body_of_another_size_is_not_sent(s3, keys_in, said):
-    with pytest.raises(ValueError, match=f"3 bytes and not {said}"):
+    with pytest.raises(ValueError, match=f"3 bytes, expected {said}"):
         s3.put("key", io.BytesIO(b"abc"), said)
     assert keys_in() == set()
 

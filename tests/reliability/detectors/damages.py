@@ -254,69 +254,69 @@ CODE = [
     Damage(
         "the body of a function was changed",
         changed("count_due", "NOT_EXPIRED", "DELETED"),
-        doctor=(("code", "fail, not as in this release: count_due"),),
+        doctor=(("code", "fail, differs from this release: count_due"),),
     ),
     Damage(
         "a definer function lost its search_path",
         "alter function reaper.drop_references(uuid) reset search_path",
-        doctor=(("code", "fail, not as in this release: drop_references"),),
+        doctor=(("code", "fail, differs from this release: drop_references"),),
     ),
     Damage(
         "a definer function is none any more",
         "alter function reaper.claim_invalidations(integer) security invoker",
-        doctor=(("code", "fail, not as in this release: claim_invalidations"),),
+        doctor=(("code", "fail, differs from this release: claim_invalidations"),),
     ),
     Damage(
         "a function waits for locks longer than it should",
         "alter function reaper.commit_put(uuid, boolean) set lock_timeout = '1h'",
-        doctor=(("code", "fail, not as in this release: commit_put"),),
+        doctor=(("code", "fail, differs from this release: commit_put"),),
     ),
     Damage(
         "a function is said to be stable that is not",
         "alter function reaper.claim_cleanup(integer, text, timestamptz) stable",
-        doctor=(("code", "fail, not as in this release: claim_cleanup"),),
+        doctor=(("code", "fail, differs from this release: claim_cleanup"),),
     ),
     Damage(
         "a function is missing",
         "drop function reaper.plan_drain()",
-        doctor=(("code", "fail, not as in this release: plan_drain"), ("grants", "fail, missing: ")),
+        doctor=(("code", "fail, differs from this release: plan_drain"), ("grants", "fail, missing: ")),
     ),
     Damage(
         "a function has a double",
         "create function reaper.clock(integer) returns integer language sql as 'select 1';"
         "alter function reaper.clock(integer) owner to reaper_owner;"
         "revoke all on function reaper.clock(integer) from public",
-        doctor=(("code", "fail, not as in this release: clock"),),
+        doctor=(("code", "fail, differs from this release: clock"),),
     ),
     Damage(
         "an internal function forgets its planner settings",
         "alter function reaper_internal.return_rows(text[]) reset all",
-        doctor=(("code", "fail, not as in this release: return_rows"),),
+        doctor=(("code", "fail, differs from this release: return_rows"),),
     ),
     Damage(
         "an internal function is missing",
         "drop function reaper_internal.require_age(interval)",
-        doctor=(("code", "fail, not as in this release: require_age"),),
+        doctor=(("code", "fail, differs from this release: require_age"),),
     ),
     Damage(
         "an internal function is not of this release",
         "create function reaper_internal.mine() returns integer language sql as 'select 1';"
         "alter function reaper_internal.mine() owner to reaper_owner;"
         "revoke all on function reaper_internal.mine() from public",
-        doctor=(("code", "warn, not of this release: mine"),),
+        doctor=(("code", "warn, not part of this release: mine"),),
     ),
     Damage(
         "a function is not of this release",
         "create function reaper.mine() returns integer language sql as 'select 1';"
         "alter function reaper.mine() owner to reaper_owner;"
         "revoke all on function reaper.mine() from public",
-        doctor=(("code", "warn, not of this release: mine"),),
+        doctor=(("code", "warn, not part of this release: mine"),),
     ),
     Damage(
         "a view was changed",
         """create or replace view reaper.backlog as
            select null::timestamptz as expired_in, 0::bigint as waiting, 0::bigint as in_progress""",
-        doctor=(("code", "fail, not as in this release: backlog"),),
+        doctor=(("code", "fail, differs from this release: backlog"),),
     ),
     Damage(
         "a migration is missing",
@@ -541,7 +541,7 @@ SETTINGS = [
     Damage(
         "a backend is not configured here",
         "select reaper.register_backend('cold')",
-        doctor=(("backend cold", "warn, known to PostgreSQL and not configured here"),),
+        doctor=(("backend cold", "warn, known to PostgreSQL, not configured here"),),
     ),
 ]
 DAMAGES = [*COUNTS, *OBJECTS, *BATCHES, *QUEUES, *CODE, *RIGHTS, *TABLES, *SETTINGS]

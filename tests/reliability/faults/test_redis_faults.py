@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from reaper.cache.redis.connection import LinkOptions
+from reaper.cache.redis.connection import RedisConnectionOptions
 from tests.support.faults.traffic import Traffic
 from tests.support.faults.world import FaultWorld
 from tests.support.folder_store import FolderStore
@@ -17,7 +17,7 @@ from tests.support.world import CACHE_KEY, DAY
 
 HOUR_MS = 3_600_000
 STALE = "the cache still has "
-IMPATIENT = LinkOptions(connect_timeout=0.1, timeout=0.1, cool_down=0.1)
+IMPATIENT = RedisConnectionOptions(connect_timeout=0.1, timeout=0.1, cool_down=0.1)
 WORDS = {"hang": "hangs", "flush": "flushes", "old dump": "old dumps", "empty restart": "empty restarts"}
 
 
@@ -43,7 +43,7 @@ def world(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[FaultWorld]:
     monkeypatch.setattr("reaper.cache.redis.paste_cache.QUICK", IMPATIENT)
-    monkeypatch.setattr("reaper.cache.redis.connection.LinkOptions", lambda: IMPATIENT)
+    monkeypatch.setattr("reaper.cache.redis.connection.RedisConnectionOptions", lambda: IMPATIENT)
     client.save()
     with FaultWorld(dsn, forgetful.url, {"default": FolderStore(scratch / "objects")}, scratch) as world:
         yield world

@@ -111,7 +111,7 @@ def test_denied_keys_stay_until_they_are_allowed(server, s3, left):
 def test_keys_that_a_reply_omits_may_be_gone_or_not(server, s3, left):
     server.random_faults = RandomFaults(FaultRates(omitted=0.2), seed=7)
     failed = s3.delete(KEYS)
-    assert {why.error for why in failed.values()} == {"not mentioned in the reply"}
+    assert {why.error for why in failed.values()} == {"the reply does not mention the key"}
     assert left() < failed.keys()
     assert left()
 

@@ -215,7 +215,7 @@ def test_every_request_counts_and_is_spared(
         with pytest.raises(Unreachable):
             call(store)
     asked = inner.asked
-    with pytest.raises(CircuitOpen, match="backend cold is left alone"):
+    with pytest.raises(CircuitOpen, match="circuit of backend cold is open"):
         call(store)
     assert inner.asked == asked
     circuits.succeeded("cold")

@@ -13,7 +13,7 @@ from random import Random
 from typing import NoReturn
 
 from reaper.app import App
-from reaper.cache.none import NoCache, NoLock
+from reaper.cache.none import NoCache, NoClaimLock
 from tests.support.captured_logs import silence_logs
 from tests.support.replaced_parts import make_app
 from tests.support.wiring import Wiring
@@ -36,7 +36,7 @@ def main(wiring: Wiring, contents: list[bytes], seed: int, parent: Connection) -
     gc.disable()
     settings, buckets = wiring.settings(), wiring.buckets()
     # As little as is needed: no circuits, no Redis.
-    parts = {"buckets": buckets, "stores": buckets, "cache": NoCache(), "claim_lock": NoLock()}
+    parts = {"buckets": buckets, "stores": buckets, "cache": NoCache(), "claim_lock": NoClaimLock()}
     KillLoop(lambda: make_app(settings, **parts), contents, Random(seed)).run(parent)
 
 

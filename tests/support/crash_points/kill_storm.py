@@ -10,7 +10,7 @@ from hashlib import sha256
 from multiprocessing.connection import Connection
 from random import Random
 
-from reaper.cache.none import NoPastes
+from reaper.cache.none import NoPasteCache
 from reaper.errors import ContentLost
 from reaper.services import watchdog
 from reaper.store.store import Store
@@ -134,7 +134,7 @@ class KillStorm:
         over = threading.Event()
 
         def create() -> None:
-            with self.world.app(parts={"paste_cache": NoPastes()}) as app:
+            with self.world.app(parts={"paste_cache": NoPasteCache()}) as app:
                 store = app.store()
                 while not over.wait(0.01):
                     self._create(store, self.chance.choice(self.contents))

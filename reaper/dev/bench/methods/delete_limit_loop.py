@@ -1,4 +1,4 @@
-"""Seed 001's loop: DELETE … LIMIT 500 until fewer come back. Rows only: nobody counts references."""
+"""Seed 001's loop: DELETE … LIMIT 500 until fewer come back. Rows only: references are not counted."""
 
 from __future__ import annotations
 

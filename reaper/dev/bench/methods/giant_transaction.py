@@ -1,7 +1,7 @@
 """The floor: three statements in one giant transaction, on the same tables with all constraints on.
 
-No crash safety but all or nothing, no objects, no cache, locks on everything until the end. Nobody would
-run it in production.
+No crash safety but all or nothing, no objects, no cache, locks on everything until the end. Not
+for production.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class Worker:
 
     def _process(self, rows: list[tuple[str, str]]) -> None:
         codes, hashes = [code for code, _ in rows], [content for _, content in rows]
-        # In one order, or two workers deadlock: the notes do not say so, and everybody finds out.
+        # In one order, or two workers deadlock: the notes do not say so.
         for content in sorted(hashes):
             self._connection.execute(_DECREMENT, (content,))
         unused = self._connection.execute(_UNUSED, (hashes,)).fetchall()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from reaper.app import App, Parts
 from reaper.cache.none import NoCache
-from reaper.concurrency import Until
+from reaper.concurrency import StopAfter
 from reaper.config.settings import Settings
 from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Go, Needs, Promise, Step, Work
@@ -40,7 +40,7 @@ class ReaperDrain:
 
     @property
     def sample(self) -> int | None:
-        """Whoever stops after some time leaves rows."""
+        """A drain that stops after some time leaves rows."""
         return None if self.seconds is None else 0
 
     @property
@@ -65,7 +65,7 @@ class ReaperDrain:
 
     def _run(self, app: App, stopwatch: Stopwatch) -> Work:
         stopwatch.start()
-        stop = app.stop if self.seconds is None else Until(app.stop, self.seconds)
+        stop = app.stop if self.seconds is None else StopAfter(app.stop, self.seconds)
         lanes = [app.lane(app.session(f"drain:{n}"), stop) for n in range(self.lanes)]
         with app.heartbeat():
             run_lanes(lanes, app.stop)

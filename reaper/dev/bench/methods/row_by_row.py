@@ -1,4 +1,4 @@
-"""What everybody writes first: one paste after the other, a transaction each."""
+"""The first thing that comes to mind: one paste after the other, a transaction each."""
 
 from __future__ import annotations
 
