@@ -31,7 +31,7 @@ HELPERS = {
 }
 pytest.register_assert_rewrite(*(HELPERS - sys.modules.keys()))
 
-from tests.support import botocore_models  # noqa: E402, F401  read once
+from tests.support import botocore_preload  # noqa: E402, F401  read once
 from tests.support.cloned_databases import cloned  # noqa: E402
 
 pytest_plugins = [

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from reaper.cache.none import NoCache, NoClaimLock, NoPasteCache
 from reaper.config.backends import Backend
+from reaper.db.reconnecting_session import Session
 from reaper.db.retry import RetryPolicy
-from reaper.db.session import Session
 from reaper.errors import ConfigError
 from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reaper.cache.redis.connection import RedisConnection
     from reaper.storage.s3.store import S3Options
 
-from reaper.app.connections import Connections
+from reaper.app.database_connections import Connections
 
 
 class Adapters(Connections):

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reaper import config
+from reaper.app.adapters import Adapters
 from reaper.concurrency import Stop, for_each
 from reaper.db.pool import Pool
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.errors import Unreachable
+from reaper.expiry.deletion_retries import Retries
 from reaper.expiry.held_batches import BatchLimit
 from reaper.expiry.lane import Drained, Lane, run_lanes
 from reaper.expiry.rate import Rate
-from reaper.expiry.retries import Retries
 from reaper.expiry.settler import Settler
 from reaper.expiry.side_effects import SideEffects
-from reaper.expiry.standby import Standby
 from reaper.expiry.throttle import Throttle
+from reaper.expiry.wait_for_standby import Standby
 from reaper.migrate import check_schema
 from reaper.ops.verify import Verifier, Watch, unwatched
 from reaper.ops.verify_report import Report
@@ -33,14 +34,9 @@ from reaper.store.store import Store
 from reaper.worker.dispatcher import Dispatcher
 from reaper.worker.health import HealthServer, ProcessHealth
 from reaper.worker.heartbeat import Heartbeat
-from reaper.worker.lanes import LanePool
+from reaper.worker.lane_pool import LanePool
 from reaper.worker.options import WorkerOptions
-from reaper.worker.runner import Runner
-
-if TYPE_CHECKING:
-    pass
-
-from reaper.app.adapters import Adapters
+from reaper.worker.work_runner import Runner
 
 
 class App(Adapters):

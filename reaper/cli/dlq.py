@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from reaper.cli import formatting, options
-from reaper.cli.database import asking
+from reaper.cli.database_connection import asking
 from reaper.cli.progress import counted
 from reaper.cli.tables import Column, show_fields, show_table
 from reaper.config.units import format_size

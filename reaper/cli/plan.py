@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from reaper.cli import formatting, options
-from reaper.cli.database import asking
+from reaper.cli.database_connection import asking
 from reaper.cli.tables import show_fields
 from reaper.config.units import format_size
 

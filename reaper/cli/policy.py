@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from reaper.cli import formatting, options
-from reaper.cli.database import asking
+from reaper.cli.database_connection import asking
 from reaper.cli.progress import counted
 from reaper.cli.tables import Column, show_fields, show_table
 from reaper.errors import Exit
@@ -96,11 +96,11 @@ def add(
     database_url: options.Dsn = None,
 ) -> None:
     """Register a policy. Nothing is deleted until it is enabled."""
-    from reaper.services import schedule as schedules
+    from reaper.services import schedule_syntax
 
     with asking("policy", database_url) as q:
         # SQL knows what a schedule looks like, this knows whether its numbers make sense.
-        schedules.parse(schedule)
+        schedule_syntax.parse(schedule)
         q.add_retention_policy(name, table, column, max_age, batch_limit, schedule, allow_cascade)
     typer.echo(f"policy {name} is registered and not enabled")
     typer.echo(f"First check what it deletes: reaper policy plan {name}. Then: reaper policy enable {name}")
@@ -159,7 +159,7 @@ def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: opt
 
     Any number may run at the same time, beside the workers. Ctrl-C stops between two batches.
     """
-    from reaper.ops.policies import batch_limit, purge_all
+    from reaper.ops.policy_purge import batch_limit, purge_all
 
     stop = threading.Event()
     options.stop_on_signals(stop)

@@ -8,13 +8,13 @@ import typer
 from rich.markup import escape
 
 from reaper.cli import formatting, options
-from reaper.cli.database import asking
+from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, show_table
 from reaper.errors import Exit, ReaperError, describe
 
 if TYPE_CHECKING:
     from reaper.queries.services import ServiceState
-    from reaper.worker.runner import Outcome
+    from reaper.worker.work_runner import Outcome
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The service, as `reaper service list` calls it.")]
 _Reason = Annotated[
@@ -88,7 +88,7 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
     """One run in this process."""
     from reaper import config
     from reaper.app import App
-    from reaper.ops.services import require_runnable
+    from reaper.ops.service_phase import require_runnable
 
     options.set_up_logging(verbose=False, log_json=False)
     outcome, failure = None, None
@@ -173,9 +173,9 @@ def reschedule(
     database_url: options.Dsn = None,
 ) -> None:
     """Change when a service runs; newer releases keep the change."""
-    from reaper.services import schedule
+    from reaper.services import schedule_syntax
 
-    schedule.parse(when)
+    schedule_syntax.parse(when)
     with asking("operator", database_url) as q:
         q.reschedule(name, when, reason)
     typer.echo(f"{name} runs: {when}")
@@ -217,7 +217,7 @@ def _row(service: ServiceState) -> tuple[str, ...]:
 
 def state(service: ServiceState) -> str:
     """What the service does now: off, paused, or when it runs next."""
-    from reaper.ops.services import Phase, phase
+    from reaper.ops.service_phase import Phase, phase
 
     match phase(service):
         case Phase.PAUSED if service.paused_until:

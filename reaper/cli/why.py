@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from reaper.cli import formatting, options
-from reaper.cli.database import asking
+from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, console, show_table
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from reaper.concurrency import Stop
+from reaper.db.reconnecting_session import Session
 from reaper.db.retry import is_transient
-from reaper.db.session import Session
 from reaper.errors import ClaimLost, DatabaseError
+from reaper.expiry.deletion_retries import Retries
 from reaper.expiry.held_batches import BatchLimit
 from reaper.expiry.rate import Rate
-from reaper.expiry.retries import Retries
 from reaper.expiry.settler import Settler
 from reaper.model import START, Batch, Claim, Cursor, Figures
 from reaper.ports import ClaimLock

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reaper.concurrency import Stop
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.errors import ClaimLost
 from reaper.expiry.held_batches import HeldBatches
 from reaper.expiry.side_effects import SideEffects
-from reaper.expiry.standby import Standby
+from reaper.expiry.wait_for_standby import Standby
 from reaper.model import Batch, Figures
 from reaper.queries import Ask, Queries
 from reaper.telemetry.events import Telemetry

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reaper.concurrency import for_each
-from reaper.expiry.standby import NOT_THERE
+from reaper.expiry.wait_for_standby import NOT_THERE
 from reaper.model import Failed, ObjectRef
 from reaper.ports import Cache, ObjectStore
-from reaper.queries.failures import Failures, code_failures, object_failures
+from reaper.queries.failure_arguments import Failures, code_failures, object_failures
 from reaper.telemetry.events import Telemetry
 
 

@@ -8,7 +8,7 @@ from psycopg import sql
 
 from reaper.db.connection import Connection
 from reaper.migrate.migration_files import Migration
-from reaper.migrate.roles import OWNER
+from reaper.migrate.migrator_rights import OWNER
 
 _YOYO_LAYOUT = 2
 _TABLES = """\

@@ -7,14 +7,14 @@ from typing import Any
 
 from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
-from reaper.migrate import preflight, roles, step_list
+from reaper.migrate import migrator_rights, preflight, step_list
 from reaper.migrate.connection import session_settings
 from reaper.migrate.ledger import MigrationChain
 from reaper.migrate.ledger_checks import refuse_unreleased_past, verify_checksums
 from reaper.migrate.migration_files import Migration, position_of
+from reaper.migrate.migrator_rights import MigratorRights
 from reaper.migrate.release import Release, read_release
 from reaper.migrate.release_folders import ReleaseFolders
-from reaper.migrate.roles import MigratorRights
 from reaper.migrate.step import Kind, Step
 from reaper.migrate.step_list import Moves
 
@@ -41,7 +41,9 @@ class Plan:
     @property
     def role_problem(self) -> MigrationRefused | None:
         """Why the role that asked cannot carry it out."""
-        return roles.refusal(self.rights, self.release.roles_script) if self.rights.problem else None
+        return (
+            migrator_rights.refusal(self.rights, self.release.roles_script) if self.rights.problem else None
+        )
 
     def names(self, kind: Kind) -> list[str]:
         """What the steps of one kind are about: ids of migrations, paths of files …"""
@@ -62,7 +64,7 @@ def make(connection: Connection, folders: ReleaseFolders, to: str | None = None)
     preflight.check_server(connection)
     moves = _moves(connection, release, to)
     warnings = preflight.check_adoptable(connection, release.adoption_check) if moves.forward else []
-    rights = roles.migrator_rights(connection)
+    rights = migrator_rights.migrator_rights(connection)
     preflight.check_may_create_schemas(connection, _schemas(release, moves))
     return Plan(
         steps=step_list.build(connection, release, rights, moves),

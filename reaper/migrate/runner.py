@@ -10,7 +10,7 @@ from psycopg.errors import Diagnostic
 
 from reaper.db.connection import Connection, translate
 from reaper.errors import DatabaseError, LockLost, MigrationError, MigrationRefused, ReaperError
-from reaper.migrate import code, roles, step_list
+from reaper.migrate import code, migrator_rights, step_list
 from reaper.migrate.lock_retry import LockRetry
 from reaper.migrate.migration_lock import MigrationLock
 from reaper.migrate.plan import Plan
@@ -74,12 +74,12 @@ class Runner:
         except psycopg.Error as error:
             raise self._failure(step, plan, error) from error
         if step.kind is Kind.GRANT_OWNER:
-            roles.require_owner_rights(self._connection, plan.rights.user)
+            migrator_rights.require_owner_rights(self._connection, plan.rights.user)
         self.report.add(step)
 
     def _attempt(self, step: Step) -> None:
         if step.kind in _ON_ROLES:
-            roles.outlast_races(lambda: self._do(step))
+            migrator_rights.outlast_races(lambda: self._do(step))
         else:
             self._do(step)
 
@@ -130,7 +130,7 @@ class Runner:
 
     def _failure(self, step: Step, plan: Plan, error: psycopg.Error) -> ReaperError:
         if step.kind is Kind.GRANT_OWNER and isinstance(error, errors.InsufficientPrivilege):
-            return roles.refusal(plan.rights, plan.release.roles_script)
+            return migrator_rights.refusal(plan.rights, plan.release.roles_script)
         if step.kind in (Kind.LOAD_CODE, Kind.DROP_CODE):
             return _code_failure(self._running, error)
         ours = translate(error)

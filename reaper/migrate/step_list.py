@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from reaper.db.connection import Connection
-from reaper.migrate import code, procrastinate_schema, roles, unfinished_indexes
+from reaper.migrate import code, migrator_rights, procrastinate_schema, unfinished_indexes
 from reaper.migrate.code import CodePlan
-from reaper.migrate.code_statements import CodeStatements, record_statements
+from reaper.migrate.code_replacement import CodeStatements, record_statements
 from reaper.migrate.ledger import MigrationChain
 from reaper.migrate.migration_files import Migration, Rollback
+from reaper.migrate.migrator_rights import MigratorRights
 from reaper.migrate.release import Release
-from reaper.migrate.roles import MigratorRights
 from reaper.migrate.step import LOCK_TIMEOUT, Kind, Statement, Step, statements
 
 _NO_TABLE = "none on existing tables"
@@ -78,10 +78,10 @@ def _roles(connection: Connection, release: Release, rights: MigratorRights) -> 
             names=rights.missing,
         )
     if rights.needs_grant:
-        grant = roles.grant_to_migrator(rights.user, connection.info.server_version)
+        grant = migrator_rights.grant_to_migrator(rights.user, connection.info.server_version)
         yield Step(
             kind=Kind.GRANT_OWNER,
-            title=f"let {rights.user} act as {roles.OWNER}",
+            title=f"let {rights.user} act as {migrator_rights.OWNER}",
             locks="none on tables",
             statements=statements(grant),
             names=(rights.user,),
@@ -120,7 +120,7 @@ def _procrastinate(chain: MigrationChain, pending: tuple[Migration, ...]) -> Ite
             statements=statements(*migration.statements, *grants),
             record=statements(*chain.ledger.record_statements(migration)),
             names=(migration.id,),
-            role=roles.OWNER,
+            role=migrator_rights.OWNER,
             search_path=procrastinate_schema.SCHEMA,
         )
 
@@ -193,7 +193,7 @@ def _code(connection: Connection, release: Release, moves: Moves) -> Iterator[St
     elif moves.forward or (not moves.back and _something_is_unowned(connection)):
         yield Step(
             kind=Kind.GIVE_TO_OWNER,
-            title=f"give everything in schema reaper to {roles.OWNER}",
+            title=f"give everything in schema reaper to {migrator_rights.OWNER}",
             locks="what has another owner ACCESS EXCLUSIVE for moments",
             statements=statements(release.ownership_script),
         )

@@ -18,8 +18,8 @@ from reaper.queries.doors import Doors
 from reaper.queries.expiry import Expiry
 from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
+from reaper.queries.login_and_sessions import Server
 from reaper.queries.retention import Retention
-from reaper.queries.server import Server
 from reaper.queries.services import Services
 from reaper.queries.standby import Standby
 from reaper.queries.status import Status

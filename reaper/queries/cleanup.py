@@ -12,7 +12,7 @@ from reaper.model import (
     RetryLease,
 )
 from reaper.queries.base import Area, commits
-from reaper.queries.failures import Failures
+from reaper.queries.failure_arguments import Failures
 
 
 class Cleanup(Area):

@@ -17,7 +17,7 @@ from reaper.model import (
     object_refs,
 )
 from reaper.queries.base import Area, commits, reads
-from reaper.queries.failures import Failures
+from reaper.queries.failure_arguments import Failures
 
 # One round trip instead of two, and arrays, which are read quicker than rows, in binary quicker still. The
 # codes come last: an aggregate is known when all is released.

@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reaper.concurrency import Stop
+from reaper.expiry.deletion_retries import Retries
 from reaper.expiry.lane import Drained
-from reaper.expiry.retries import Retries
 from reaper.expiry.settler import Adopted
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Ask

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.errors import CircuitOpen, ReaperError, Unreachable
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.ports import ObjectStore

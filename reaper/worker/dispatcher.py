@@ -9,7 +9,7 @@ from reaper.errors import ConfigError, describe
 from reaper.model import DueService
 from reaper.queries import Ask
 from reaper.services.base import Service
-from reaper.services.schedule import next_run
+from reaper.services.schedule_syntax import next_run
 from reaper.telemetry.events import Telemetry
 
 

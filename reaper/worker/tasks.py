@@ -20,7 +20,7 @@ from psycopg.conninfo import make_conninfo
 from reaper.db.connection import CONNECT_TIMEOUT, parse_dsn
 from reaper.worker.dispatcher import Dispatcher
 from reaper.worker.options import QUEUE
-from reaper.worker.runner import Runner
+from reaper.worker.work_runner import Runner
 
 POOL_SIZE = 4
 # Without a connection for so long the worker ends, and its supervisor starts another.

@@ -12,8 +12,8 @@ from reaper.dev.embedded import Postgres
 from reaper.errors import ConfigError, MigrationRefused, ReaperError, Unreachable
 from reaper.migrate import migrate, plan, render_sql
 from reaper.migrate.connection import migrator_connection
+from reaper.migrate.migrator_rights import ROLES
 from reaper.migrate.release_folders import installed_folders
-from reaper.migrate.roles import ROLES
 from reaper.migrate.step import Kind
 from tests.support.migrate.release_folder import Workshop, admin, column, one, psql
 

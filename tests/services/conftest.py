@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reaper.dev.embedded import Valkey
-from tests.support.s3_double.bucket import ServedBucket
+from tests.support.s3_double.served_bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
 from tests.support.two_backends import TwoBackends, two_backends
 from tests.support.worker_world import InProcessWorker, WorkerWorld

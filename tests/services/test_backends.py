@@ -109,7 +109,7 @@ def test_what_fails_in_a_pass_is_not_met_again_by_it(pair: TwoBackends) -> None:
 def test_a_pass_ends_with_the_first_claim_that_has_no_answer(
     pair: TwoBackends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reaper.expiry.retries.AT_ONCE", 10)
+    monkeypatch.setattr("reaper.expiry.deletion_retries.AT_ONCE", 10)
     with pair.in_process_worker() as in_process:
         owing(pair, in_process, 30)
         assert pair.result("cleanup_queue")[0] == {"deleted": 0, "failed": 10}

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.s3_double.bucket import ServedBucket, buckets_behind_proxies
+from tests.support.s3_double.served_bucket import ServedBucket, buckets_behind_proxies
 from tests.support.s3_double.server import ScriptedS3
 from tests.support.tcp_proxy import Proxy
 from tests.support.worker_world import WorkerWorld

@@ -12,7 +12,7 @@ from reaper.services import ALL
 from reaper.services.base import Service
 from reaper.worker.dispatcher import Dispatcher
 from reaper.worker.options import WorkerOptions
-from reaper.worker.runner import Runner
+from reaper.worker.work_runner import Runner
 from tests.support import forked_worker, forked_writer
 from tests.support.forked_processes import preload
 from tests.support.process_faults import ProcessFault

@@ -31,7 +31,7 @@ from tests.support.folder_store import FolderStore
 from tests.support.forked_processes import fork, preload
 from tests.support.judge import Log
 from tests.support.process_faults import ProcessFault
-from tests.support.s3_double.bucket import ServedBucket
+from tests.support.s3_double.served_bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
 from tests.support.service_ticks import watchdog_tick
 from tests.support.waiting import PATIENCE

@@ -9,7 +9,7 @@ from reaper.dev.embedded import Valkey
 from reaper.store.store import Store
 from tests.support import ports
 from tests.support.folder_store import folder_in_memory
-from tests.support.s3_double.bucket import ServedBucket
+from tests.support.s3_double.served_bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
 from tests.support.watched_store import WatchedStore
 from tests.support.world import World

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reaper.errors import ConfigError
-from reaper.services.schedule import next_run
+from reaper.services.schedule_syntax import next_run
 
 NOW = datetime(2026, 3, 14, 23, 50, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 3, 15, tzinfo=UTC)

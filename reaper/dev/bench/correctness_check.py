@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Method, Promise
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.dev.embedded.rclone import Rclone
 
 _ROWS = """

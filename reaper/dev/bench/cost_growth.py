@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from reaper import db
-from reaper.dev.bench.addresses import Addresses
-from reaper.dev.bench.rounds import Rounds
+from reaper.dev.bench.repeated_runs import Rounds
 from reaper.dev.bench.runner import Beside, Run, Runner, Variant, nothing
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.dev.bench.variants import DATABASE, FLOOR
 from reaper.dev.bench.workload import Order, Workload
 

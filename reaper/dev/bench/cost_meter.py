@@ -13,7 +13,7 @@ import psycopg
 from reaper import db
 from reaper.db.connection import Connection
 from reaper.dev.bench import machine
-from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.dev.bench.servers import Servers
 
 _TABLES = """

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reaper.dev.bench.repeated_runs import Rounds
 from reaper.dev.bench.results import Results
-from reaper.dev.bench.rounds import Rounds
 from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import median, spread
 from reaper.dev.bench.targets import Target

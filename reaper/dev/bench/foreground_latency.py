@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.foreground_load import ForegroundLoad, foreground_load
 from reaper.dev.bench.methods.reaper_drain import ReaperDrain
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.statistics import median, paired_ratio, percentile
 from reaper.dev.bench.worker_processes import started_processes

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection as Pipe
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.server_addresses import Addresses
 
 PER_SECOND = 200
 WRITES = 0.2

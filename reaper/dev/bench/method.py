@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from reaper.dev.bench.addresses import Addresses
+from reaper.dev.bench.server_addresses import Addresses
 
 
 class Promise(StrEnum):

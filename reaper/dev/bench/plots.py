@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from reaper.dev.bench.foreground_latency import Phase
 from reaper.dev.bench.method import Step
+from reaper.dev.bench.repeated_runs import Rounds
 from reaper.dev.bench.results import Results
-from reaper.dev.bench.rounds import Rounds
 from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import percentile
 from reaper.dev.bench.svg import FAINT, GRID, INK, LIMIT, OTHERS, OURS, SECOND, Point, SvgDrawing, scale_top

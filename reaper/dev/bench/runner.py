@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.correctness_check import CorrectnessCheck
 from reaper.dev.bench.cost_meter import Cost, CostMeter
 from reaper.dev.bench.method import Method, Step
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.worker_processes import started_processes
 from reaper.dev.bench.workload import Workload

@@ -17,9 +17,9 @@ from psycopg import sql
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench import object_files, table_filling
-from reaper.dev.bench.addresses import Addresses, Bucket
+from reaper.dev.bench import bucket_filling, table_filling
 from reaper.dev.bench.method import Needs
+from reaper.dev.bench.server_addresses import Addresses, Bucket
 from reaper.dev.bench.workload import Workload
 from reaper.dev.embedded import Postgres, Valkey, directories
 from reaper.dev.embedded.rclone import Rclone
@@ -155,7 +155,7 @@ class Servers:
             TemporaryDirectory(prefix="reaper-bench-", dir=directories.data_directory()) as directory,
             db.connect(addresses.dsn, "bench:admin") as connection,
         ):
-            object_files.write_objects(connection, directory)
+            bucket_filling.write_objects(connection, directory)
             self.s3.fill(template, directory)
 
     def _warm_up(self, name: str) -> None:

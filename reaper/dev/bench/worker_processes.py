@@ -12,8 +12,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.process import BaseProcess
 
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Method, Work
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.errors import ReaperError
 
 READY_TIMEOUT = 60.0

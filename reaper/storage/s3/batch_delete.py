@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from reaper.model import Failed
 from reaper.storage.s3 import errors
-from reaper.storage.s3.bucket import Bucket, Entry
 from reaper.storage.s3.errors import REQUEST_ERRORS, Kind, Refusal
+from reaper.storage.s3.requests import Bucket, Entry
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import DeletedObjectTypeDef, DeleteObjectsOutputTypeDef, ErrorTypeDef

@@ -16,9 +16,9 @@ from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.storage.request_gate import AdmissionGate
 from reaper.storage.s3 import errors
 from reaper.storage.s3.batch_delete import BatchDelete
-from reaper.storage.s3.bucket import Bucket
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.payload import READ_SIZE
+from reaper.storage.s3.requests import Bucket
 from reaper.storage.s3.upload import Upload
 
 if TYPE_CHECKING:

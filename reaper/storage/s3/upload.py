@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from botocore.exceptions import ClientError
 
 from reaper.storage.s3 import errors
-from reaper.storage.s3.bucket import Bucket
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.errors import Kind
 from reaper.storage.s3.payload import Body, FileSlice
+from reaper.storage.s3.requests import Bucket
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef

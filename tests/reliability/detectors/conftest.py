@@ -9,7 +9,7 @@ from reaper.dev.embedded import Postgres, Valkey
 from tests.support.cloned_databases import cloned
 from tests.support.detectors.world import DamageableWorld
 from tests.support.folder_store import folder_in_memory
-from tests.support.s3_double.bucket import ServedBucket
+from tests.support.s3_double.served_bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
 
 NAME = "reaper_damaged"

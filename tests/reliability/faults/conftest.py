@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from reaper.dev.embedded import Valkey
-from tests.support.faults.s3_storm import S3StormWorld
+from tests.support.faults.s3_storm_world import S3StormWorld
 from tests.support.faults.world import FaultWorld
 from tests.support.folder_store import FolderStore
 from tests.support.postgres_failover import Servers
-from tests.support.s3_double.bucket import ServedBucket
+from tests.support.s3_double.served_bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
 from tests.support.s3_fixtures import open_store, service_models_read_once  # noqa: F401
 

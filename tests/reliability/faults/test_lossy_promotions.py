@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reaper.errors import ContentLost
-from reaper.expiry.standby import NOT_THERE
+from reaper.expiry.wait_for_standby import NOT_THERE
 from reaper.ops.verify_report import Report
 from reaper.store.store import Store
 from tests.support.faults.traffic import Traffic, content

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.faults.s3_storm import S3StormWorld
+from tests.support.faults.s3_storm_world import S3StormWorld
 from tests.support.ordeals import Ordeal
 from tests.support.s3_double.server import FaultRates, RandomFaults
 

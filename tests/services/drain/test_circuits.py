@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from reaper.db.connection import connect as connect_to
+from reaper.db.reconnecting_session import Session
 from reaper.db.retry import RetryPolicy
-from reaper.db.session import Session
 from reaper.errors import CircuitOpen, ConfigError, Unreachable
 from reaper.model import Failed
 from reaper.queries import Queries

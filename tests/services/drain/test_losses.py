@@ -8,7 +8,7 @@ from typing import TypeVar
 import psycopg
 import pytest
 
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.errors import DatabaseError, Unreachable
 from reaper.queries import Queries
 from tests.support.world import World

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.errors import Unreachable
 
 

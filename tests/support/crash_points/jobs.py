@@ -20,7 +20,7 @@ from reaper.queries.base import Intercept
 from reaper.queries.dlq import DlqFilter
 from reaper.services import ALL
 from tests.support.captured_logs import silence_logs
-from tests.support.crash_points.stray_statements import StrayStatements
+from tests.support.crash_points.calls_past_points import StrayStatements
 from tests.support.process_faults import FaultPlan, ProcessFault
 from tests.support.replaced_parts import instead_of, nested
 from tests.support.wiring import Wiring

@@ -14,8 +14,8 @@ from reaper.cache.none import NoPasteCache
 from reaper.errors import ContentLost
 from reaper.services import watchdog
 from reaper.store.store import Store
-from tests.support.crash_points import kill_loop
-from tests.support.crash_points.kill_loop import LONG, MOMENT
+from tests.support.crash_points import kill_storm_process
+from tests.support.crash_points.kill_storm_process import LONG, MOMENT
 from tests.support.crash_points.world import CrashWorld
 from tests.support.forked_processes import forks, preload
 from tests.support.races.world import beside
@@ -23,7 +23,7 @@ from tests.support.service_ticks import context
 from tests.support.waiting import PATIENCE
 from tests.support.wiring import Wiring
 
-preload(kill_loop)
+preload(kill_storm_process)
 
 PASTES_EACH = 5
 BATCH = "48"
@@ -87,7 +87,7 @@ class KillStorm:
         variables = {n: v for n, v in self.world.variables.items() if n != "REAPER_REDIS_URL"}
         wiring = Wiring({**variables, "REAPER_BATCH_SIZE": BATCH}, self.world.wiring.folders)
         seed = self.chance.randrange(1 << 30)
-        process = self.world.fork(kill_loop.main, wiring, self.contents, seed, there)
+        process = self.world.fork(kill_storm_process.main, wiring, self.contents, seed, there)
         # Only the loop has this end now: if it fails, that is noticed.
         there.close()
         try:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.support.interleavings.actors import Actor, Step, sql
-from tests.support.interleavings.exploration import Exploration, Run
+from tests.support.interleavings.recorded_runs import Exploration, Run
 from tests.support.interleavings.schedule_runner import (
     Check,
     Chooser,

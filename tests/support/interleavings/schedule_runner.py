@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from tests.support.interleavings.actors import Actor, Connection, Memory
-from tests.support.interleavings.exploration import Event, Outcome, Run, Turn
+from tests.support.interleavings.recorded_runs import Event, Outcome, Run, Turn
 
 Connect = Callable[[], Connection]
 Reset = Callable[[Connection], Mapping[str, Any] | None]

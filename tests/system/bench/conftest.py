@@ -9,8 +9,8 @@ from reaper.dev.bench import variants
 from reaper.dev.bench.cost_growth import Growth
 from reaper.dev.bench.foreground_latency import LatencyRound, Phase
 from reaper.dev.bench.machine import Machine
+from reaper.dev.bench.repeated_runs import Rounds
 from reaper.dev.bench.results import Results
-from reaper.dev.bench.rounds import Rounds
 from reaper.dev.bench.runner import Runner, Variant
 from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.workload import Order, Workload

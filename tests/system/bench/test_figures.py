@@ -13,8 +13,8 @@ from reaper.dev.bench import markdown_page, plan, plots, targets, variants
 from reaper.dev.bench.cost_growth import Growth
 from reaper.dev.bench.foreground_latency import Kind, LatencyRound, Phase
 from reaper.dev.bench.output import publish
+from reaper.dev.bench.repeated_runs import Rounds
 from reaper.dev.bench.results import Results, as_json
-from reaper.dev.bench.rounds import Rounds
 from reaper.dev.bench.statistics import paired_ratio, percentile, spread
 from reaper.dev.bench.svg import scale_top
 from reaper.errors import ConfigError

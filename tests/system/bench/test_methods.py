@@ -4,7 +4,6 @@ import pytest
 
 from reaper.db.connection import connect
 from reaper.dev.bench import variants
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.correctness_check import CorrectnessCheck
 from reaper.dev.bench.method import Method, Needs, Work
 from reaper.dev.bench.methods.delete_limit_loop import DeleteLimitLoop
@@ -15,6 +14,7 @@ from reaper.dev.bench.methods.job_per_paste import JobPerPaste
 from reaper.dev.bench.methods.reaper_drain import ReaperDrain
 from reaper.dev.bench.methods.row_by_row import RowByRow
 from reaper.dev.bench.runner import Runner
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.worker_processes import WorkerProcessError, started_processes
 from reaper.dev.bench.workload import Workload

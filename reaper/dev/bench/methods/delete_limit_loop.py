@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Go, Needs, Promise, Work
+from reaper.dev.bench.server_addresses import Addresses
 
 LIMIT = 500
 _DELETE = """

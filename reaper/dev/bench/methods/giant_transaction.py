@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Go, Needs, Promise, Work
+from reaper.dev.bench.server_addresses import Addresses
 
 _DELETE_PASTES = """
 create temp table spent on commit drop as

@@ -14,8 +14,8 @@ from typing import Any
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Go, Needs, Promise, Work
+from reaper.dev.bench.server_addresses import Addresses
 
 BATCH = 1000
 LOCK = "cleanup-lock"

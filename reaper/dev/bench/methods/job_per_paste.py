@@ -11,9 +11,9 @@ import procrastinate
 from procrastinate.types import JSONDict
 from psycopg_pool import ConnectionPool
 
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Go, Needs, Promise, Work
 from reaper.dev.bench.methods.row_by_row import delete_one
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.worker.tasks import connector
 
 CONCURRENCY = 8

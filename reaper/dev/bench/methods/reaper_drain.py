@@ -14,12 +14,12 @@ from reaper.app import App, Parts
 from reaper.cache.none import NoCache
 from reaper.concurrency import StopAfter
 from reaper.config.settings import Settings
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Go, Needs, Promise, Step, Work
+from reaper.dev.bench.server_addresses import Addresses
 from reaper.expiry.lane import run_lanes
 from reaper.expiry.side_effects import SideEffects, at_once
 from reaper.model import ObjectRef
-from reaper.queries.failures import Failures
+from reaper.queries.failure_arguments import Failures
 from reaper.telemetry.events import Telemetry
 from reaper.telemetry.logging import configure_logging
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from reaper import db
 from reaper.db.connection import Connection
-from reaper.dev.bench.addresses import Addresses
 from reaper.dev.bench.method import Go, Needs, Promise, Work
+from reaper.dev.bench.server_addresses import Addresses
 
 PAGE = 1000
 _DUE = "select short_code from public.pastes where expires_at <= now() order by expires_at limit %s"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def asking(name: str, database_url: str | None) -> Iterator[Queries]:
     """Questions to a database with the schema of this release; the server knows the caller as reaper:NAME."""
     from reaper import config
-    from reaper.ops import database
+    from reaper.ops import connection
 
     settings = config.load("database_url", database_url=database_url)
-    with database.asking(settings.dsn, name) as q:
+    with connection.asking(settings.dsn, name) as q:
         yield q

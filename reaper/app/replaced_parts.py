@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.expiry.side_effects import SideEffects
 from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
 from reaper.queries import Queries
 from reaper.queries.base import Intercept, directly
 from reaper.telemetry.events import Telemetry
-
-if TYPE_CHECKING:
-    pass
 
 P = TypeVar("P")
 

@@ -8,20 +8,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from reaper import db
+from reaper.app.replaced_parts import Parts
 from reaper.config import Settings
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.expiry.held_batches import HeldBatches
 from reaper.queries import Queries
 from reaper.telemetry.events import Telemetry
 from reaper.worker.heartbeat import worker_name
-
-if TYPE_CHECKING:
-    pass
-
-from reaper.app.parts import Parts
 
 
 @dataclass

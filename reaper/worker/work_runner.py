@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from reaper.concurrency import Stop, StopAfter
 from reaper.db.advisory_lock import AdvisoryLock, advisory_lock
 from reaper.db.connection import Connection
-from reaper.db.session import Session
+from reaper.db.reconnecting_session import Session
 from reaper.errors import BadArgument, ReaperError, ServiceLockLost, describe
 from reaper.expiry.lane import Drained
 from reaper.expiry.throttle import Throttle
@@ -22,9 +22,9 @@ from reaper.queries import Ask, Queries
 from reaper.services import drain
 from reaper.services.base import Context, Service, Tick
 from reaper.telemetry.events import Telemetry
-from reaper.worker import work
-from reaper.worker.lanes import LanePool
-from reaper.worker.work import POLICY, Job, Work
+from reaper.worker import work_kinds
+from reaper.worker.lane_pool import LanePool
+from reaper.worker.work_kinds import POLICY, Job, Work
 
 BUDGET = 15.0
 # How often a run that waits for a service's lock tries again.
@@ -65,21 +65,21 @@ class Runner:
 
     def run_service(self, name: str) -> None:
         """Run a service once, alone where it must be; a run that finds it locked is skipped."""
-        self.run_and_come_back(work.service_run(self._service(name)))
+        self.run_and_come_back(work_kinds.service_run(self._service(name)))
 
     def drain_slot(self, slot: int) -> None:
         """Drain until nothing is due or the time budget is over; then come back."""
-        self.run_and_come_back(work.drain_slot(self._service(drain.SERVICE.name), slot))
+        self.run_and_come_back(work_kinds.drain_slot(self._service(drain.SERVICE.name), slot))
 
     def purge(self, policy: str) -> None:
         """Delete one batch of rows that a policy says are too old; come back if the batch was full."""
-        self.run_and_come_back(work.purge(policy, self.throttle.passes))
+        self.run_and_come_back(work_kinds.purge(policy, self.throttle.passes))
 
     def find(self, name: str) -> Work:
         """What runs under that name of the schedule."""
         if name.startswith(POLICY):
-            return work.purge(name.removeprefix(POLICY), self.throttle.passes)
-        return work.service_run(self._service(name))
+            return work_kinds.purge(name.removeprefix(POLICY), self.throttle.passes)
+        return work_kinds.service_run(self._service(name))
 
     def run_and_come_back(self, what: Work) -> None:
         """Run, and queue the next run at once where there is more to do."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from reaper.concurrency import Stop, for_each
 from reaper.errors import ClaimLost
 from reaper.expiry.side_effects import SideEffects
-from reaper.expiry.standby import Standby
+from reaper.expiry.wait_for_standby import Standby
 from reaper.model import RetryLease
 from reaper.queries import Ask
-from reaper.queries.failures import Failures
+from reaper.queries.failure_arguments import Failures
 from reaper.telemetry.events import Telemetry
 
 AT_ONCE = 1000
