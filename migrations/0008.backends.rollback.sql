@@ -8,7 +8,7 @@ begin
     if v_rows > 0 then
         raise exception sqlstate 'RP007' using
             message = format('dropping the backends would lose %s copies and backends', v_rows),
-            hint    = 'Without object_locations nobody knows where these objects lie: move them to backend default under their object_key first.';
+            hint    = 'Only object_locations says where these objects lie: move them to backend default under their object_key first.';
     end if;
 end;
 $$;

@@ -6,7 +6,7 @@ declare
 begin
     if v_rows > 0 then
         raise exception sqlstate 'RP007' using
-            message = format('dropping reaper.batches would lose %s batches with deletions that are still owed', v_rows),
+            message = format('dropping reaper.batches would lose %s batches with deletions that are still to be made', v_rows),
             hint    = 'Let a worker finish them (reaper drain), then roll back.';
     end if;
 end;

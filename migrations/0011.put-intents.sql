@@ -1,7 +1,7 @@
 -- Creates the table of put intents: a writer records an intent before it uploads, so that bytes that were never committed can be found
 -- and deleted.
 -- locks: none on existing tables
--- depends: 0010.owed-deletions
+-- depends: 0010.deletion-queues
 create table if not exists reaper.put_intents (
     intent_id        uuid        not null primary key,
     short_code       text        not null,

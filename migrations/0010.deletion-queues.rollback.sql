@@ -7,8 +7,8 @@ declare
 begin
     if v_rows > 0 then
         raise exception sqlstate 'RP007' using
-            message = format('dropping the cleanup tables would forget %s owed deletions', v_rows),
-            hint    = 'Let a worker settle them (reaper drain), decide on the dead letters, then roll back.';
+            message = format('dropping the cleanup tables would lose %s queued deletions', v_rows),
+            hint    = 'Let a worker settle them (reaper drain), decide on the DLQ entries, then roll back.';
     end if;
 end;
 $$;
