@@ -193,7 +193,10 @@ LOSSES = {
         "update pastes set deletion_status = 'DELETION_IN_PROGRESS' where id < 4",
         "pastes.deletion_status would lose what 3 rows",
     ),
-    "claims": ("select reaper.claim_expired()", "would lose 1 batches with deletions that are still to be made"),
+    "claims": (
+        "select reaper.claim_expired()",
+        "would lose 1 batches with deletions that are still to be made",
+    ),
 }
 
 

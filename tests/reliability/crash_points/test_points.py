@@ -19,7 +19,13 @@ BY_HAND = {"objects.probe"}
 # Volatile, and yet nothing is left behind: it asks for the plan of what it would do.
 READS_ALL_THE_SAME = {"plan_policy"}
 # These modules speak to PostgreSQL to set up a connection and to see whether it lives; Queries does the rest.
-SET_UP = {"app/connections.py", "db/advisory_lock.py", "db/pool.py", "db/rows.py", "ops/database.py"}
+SET_UP = {
+    "app/database_connections.py",
+    "db/advisory_lock.py",
+    "db/pool.py",
+    "db/rows.py",
+    "ops/connection.py",
+}
 # Loads the code of the release beside that of the database, and rolls back.
 COMPARES_CODE = {"ops/code_drift.py"}
 ELSEWHERE = {"cache", "cli", "dev", "migrate"}

@@ -84,7 +84,7 @@ def test_reaper_tells_how_long_its_claims_took(servers: Servers):
         ("update public.pastes set deletion_status = 'DELETION_IN_PROGRESS'", "rows are still marked"),
         (
             "insert into public.content (content_hash) values ('nobody')",
-            "contents that nobody names are left",
+            "contents without a paste are left",
         ),
         ("select * from reaper.claim_expired(10)", "1 batches are left"),
     ],

@@ -111,7 +111,7 @@ def test_a_deep_directory_does_not_make_the_socket_path_too_long(open_directory,
 def test_a_directory_that_the_servers_user_cannot_enter_is_refused_with_the_way_out(tmp_path, monkeypatch):
     tmp_path.chmod(0o700)
     monkeypatch.setenv(directories.DIRECTORY_VARIABLE, str(tmp_path))
-    with pytest.raises(EmbeddedError, match="a directory that everybody can enter"):
+    with pytest.raises(EmbeddedError, match="a directory that all users can enter"):
         Postgres.start()
 
 
