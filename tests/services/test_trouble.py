@@ -18,6 +18,8 @@ DEAD = "insert into procrastinate_workers (last_heartbeat) values (now() - inter
 TAKEN = (
     "update procrastinate_jobs set status = 'doing', worker_id = (select max(id) from procrastinate_workers)"
 )
+# By its own clock: a worker that loses its connections while it starts gives up.
+TICKED = "exists (select from procrastinate.procrastinate_periodic_defers)"
 ALLOW = "alter database {} with allow_connections {}"
 
 
@@ -76,7 +78,8 @@ def test_jobs_of_a_killed_worker_run_on_another_after_the_rescue(once: WorkerWor
 
 def test_a_worker_whose_connections_are_cut_goes_on_by_itself(once: WorkerWorld) -> None:
     worker = once.serving([ONCE])
-    once.started("once")
+    once.until(TICKED)
+    once.until("not exists (select from reaper.jobs where status in ('todo', 'doing'))")
     once.cut_off("reaper:%")
     once.run("once")
     once.until("exists (select from marks)")
@@ -90,7 +93,8 @@ def test_a_worker_without_database_ends_with_a_code_that_restarts_it_and_nothing
 ) -> None:
     name = sql.Identifier(psycopg.conninfo.conninfo_to_dict(once.dsn)["dbname"])
     worker = once.serving([ONCE])
-    once.started("once")
+    once.until(TICKED)
+    once.until("not exists (select from reaper.jobs where status in ('todo', 'doing'))")
     once.due("once")
     admin.execute(sql.SQL(ALLOW).format(name, sql.SQL("false")))
     admin.execute(
