@@ -19,9 +19,10 @@ from reaper.errors import Exit
 if TYPE_CHECKING:
     from reaper.ops.status import Status
     from reaper.queries.backends import BackendState
+    from reaper.queries.checks import Speed
     from reaper.queries.jobs import DrainSlots
     from reaper.queries.services import ServiceState
-    from reaper.queries.status import Health, InFlight, Speed, WorkerState
+from reaper.queries.status import Health, InFlight, WorkerState
 
 _EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
 _COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}

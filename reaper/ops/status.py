@@ -7,9 +7,10 @@ from typing import Any
 
 from reaper.queries import Queries
 from reaper.queries.backends import BackendState
+from reaper.queries.checks import Speed
 from reaper.queries.jobs import DrainSlots
 from reaper.queries.services import ServiceState
-from reaper.queries.status import Health, InFlight, Speed, WorkerState
+from reaper.queries.status import Health, InFlight, WorkerState
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Every SQL function that Python calls, one typed method each: the only place that names them.
 
-One module per folder of sql/functions.
+One module per folder of sql/functions; `status` reads the views, `login_and_sessions` asks the server itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reaper.queries.doors import Doors
 from reaper.queries.expiry import Expiry
 from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
-from reaper.queries.login_and_sessions import Server
+from reaper.queries.login_and_sessions import LoginAndSessions
 from reaper.queries.retention import Retention
 from reaper.queries.services import Services
 from reaper.queries.standby import Standby
@@ -42,7 +42,7 @@ class Queries(
     Intents,
     Jobs,
     Retention,
-    Server,
+    LoginAndSessions,
     Services,
     Standby,
     Status,

@@ -44,8 +44,3 @@ class Backends(Area):
             "select name, quota, bytes_used, orphan_bytes, reserved_bytes,"
             " state, circuit, retry_at, last_error from reaper.backends",
         )
-
-    @reads
-    def backends_in_use(self) -> list[str]:
-        """The backends on which something lies, or is owed or announced, whatever is configured here."""
-        return [row[0] for row in self._db.tuples("select backend from reaper.backends_in_use()")]

@@ -71,6 +71,17 @@ class Diagnosis:
     fix: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What the last batches did; without any run there is no speed."""
+
+    batches: int
+    rows_deleted: int
+    bytes_freed: int
+    seconds: Decimal
+    rows_per_second: Decimal | None
+
+
 class Checks(Area):
     """What must be true, and what ought to lie where."""
 
@@ -131,3 +142,13 @@ class Checks(Area):
     def repair_accounts(self) -> list[RepairedAccount]:
         """Set wrong byte accounts right."""
         return self._db.all(RepairedAccount, "select * from reaper.repair_accounts()")
+
+    @reads
+    def backends_in_use(self) -> list[str]:
+        """The backends on which something lies, or is owed or announced, whatever is configured here."""
+        return [row[0] for row in self._db.tuples("select backend from reaper.backends_in_use()")]
+
+    @reads
+    def recent_speed(self) -> Speed:
+        """How fast the last batches went."""
+        return self._db.only(Speed, "select * from reaper.recent_speed()")

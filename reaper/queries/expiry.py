@@ -77,11 +77,6 @@ class Expiry(Area):
         )
         return figures or Figures()
 
-    @commits
-    def return_batch(self, batch_id: UUID) -> int:
-        """End a claim without deleting anything."""
-        return int(self._db.value("select reaper.return_batch(%s)", batch_id))
-
     @reads
     def plan_drain(self) -> DrainForecast:
         """What a drain would do now."""

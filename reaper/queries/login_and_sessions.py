@@ -27,7 +27,7 @@ class OpenTransaction:
     age: timedelta
 
 
-class Server(Area):
+class LoginAndSessions(Area):
     """The server, and who is logged in."""
 
     @reads

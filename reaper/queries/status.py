@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from reaper.queries.base import Area, reads
 
@@ -55,17 +54,6 @@ class WorkerState:
     throttled: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """What the last batches did; without any run there is no speed."""
-
-    batches: int
-    rows_deleted: int
-    bytes_freed: int
-    seconds: Decimal
-    rows_per_second: Decimal | None
-
-
 class Status(Area):
     """How things stand."""
 
@@ -88,8 +76,3 @@ class Status(Area):
     def fleet(self) -> list[WorkerState]:
         """The worker processes."""
         return self._db.all(WorkerState, "select * from reaper.fleet")
-
-    @reads
-    def recent_speed(self) -> Speed:
-        """How fast the last batches went."""
-        return self._db.only(Speed, "select * from reaper.recent_speed()")

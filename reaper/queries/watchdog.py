@@ -56,3 +56,8 @@ class Watchdog(Area):
     def retire_worker(self, worker: str) -> None:
         """Record that this worker has ended; others may take its batches."""
         self._db.value("select reaper.retire_worker(%s)", worker)
+
+    @commits
+    def return_batch(self, batch_id: UUID) -> int:
+        """End a claim without deleting anything."""
+        return int(self._db.value("select reaper.return_batch(%s)", batch_id))

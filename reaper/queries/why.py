@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from reaper.model import Copy
 from reaper.queries.base import Area, reads
 
 
@@ -26,14 +25,3 @@ class Why(Area):
     def why(self, subject: str) -> list[Event]:
         """What happened to it, and why it is still there; empty when nothing is known of it."""
         return self._db.all(Event, "select * from reaper.why(%s)", subject)
-
-    @reads
-    def copies_of_subject(self, subject: str) -> list[Copy]:
-        """Where the bytes of a content, or of a readable paste, lie."""
-        return self._db.all(
-            Copy,
-            "select * from reaper.copies_of(%s)"
-            " union select backend, object_key, size_bytes from reaper.get_paste(%s)",
-            subject,
-            subject,
-        )
