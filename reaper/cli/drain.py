@@ -109,7 +109,8 @@ def watchdog(
             runner = app.runner_by_hand(slots=0)
             while True:
                 outcome = runner.run(runner.find("watchdog"))
-                if once or app.stop.wait(WATCHDOG_EVERY):
+                more = outcome.tick is not None and outcome.tick.more and not app.stop.is_set()
+                if not more and (once or app.stop.wait(WATCHDOG_EVERY)):
                     break
     if once:
         typer.echo(formatting.figures(outcome.tick.figures) if outcome.tick else SKIPPED)

@@ -10,17 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from reaper.concurrency import Stop
 from reaper.db.reconnecting_session import Session
 from reaper.db.retry import is_transient
 from reaper.errors import ClaimLost, DatabaseError
-from reaper.expiry.deletion_retries import Retries
+from reaper.expiry.deletion_retries import Retried, Retries
 from reaper.expiry.held_batches import BatchLimit
 from reaper.expiry.rate import Rate
-from reaper.expiry.settler import Settler
+from reaper.expiry.settler import Adopted, Settler
 from reaper.model import START, Batch, Claim, Cursor, Figures
 from reaper.ports import ClaimLock
 from reaper.queries import Queries
@@ -41,6 +41,8 @@ class Drained:
 
     done: bool
     figures: Figures = field(default_factory=Figures)
+    # Deletions that had failed before.
+    retried: Retried = field(default_factory=Retried)
 
 
 @dataclass(frozen=True)
@@ -61,29 +63,25 @@ class Lane:
     gate: Callable[[Stop], bool] = always
 
     def run(self) -> Drained:
-        """Finish what other workers left, then drain."""
-        adopted, figures = self._tried(self._adopt)
-        retried, _ = self._tried(self._retry)
-        drained = self.drain()
-        if trouble := adopted or retried:
-            raise trouble
-        return Drained(drained.done, figures + drained.figures)
+        """Finish what other workers left, then drain.
 
-    def _tried(self, finish: Callable[[], Figures]) -> tuple[DatabaseError | None, Figures]:
-        """Try to finish work of other workers; where PostgreSQL refuses, the drain continues without it."""
+        Where PostgreSQL refuses the former, the drain goes through its backlog first and then raises.
+        """
+        adopted, retried, trouble = Adopted(), Retried(), None
         try:
-            return None, finish()
+            adopted = self.settler.adopt(self.session.call, self.stop)
+            retried = self._retry()
         except DatabaseError as error:
             self.telemetry.earlier_work_failed(error)
-            return error, Figures()
+            trouble = error
+        drained = self.drain()
+        if trouble:
+            raise trouble
+        return replace(drained, figures=adopted.figures + drained.figures, retried=retried)
 
-    def _adopt(self) -> Figures:
-        return self.settler.adopt(self.session.call, self.stop).figures
-
-    def _retry(self) -> Figures:
-        self.retries.delete_objects(self.session.call, self.stop)
-        self.retries.drop_entries(self.session.call, self.stop)
-        return Figures()
+    def _retry(self) -> Retried:
+        objects = self.retries.delete_objects(self.session.call, self.stop)
+        return objects + self.retries.drop_entries(self.session.call, self.stop)
 
     def drain(self) -> Drained:
         """Reap batch after batch; the side effects and the end of one overlap with the claim of the next."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reaper.concurrency import Stop
 from reaper.db.reconnecting_session import Session
@@ -38,11 +38,11 @@ class Settler:
         while not stop.is_set():
             batch = ask(lambda q: q.adopt_batch(self.worker))
             if batch is None:
-                break
+                return Adopted(batches, figures)
             self.held.add(batch.batch_id)
             figures += self.settle(batch, stop)
             batches += 1
-        return Adopted(batches, figures)
+        return Adopted(batches, figures, more=True)
 
     def settle(self, batch: Batch, stop: Stop) -> Figures:
         """Do what is left to do outside, and finish the batch; no figures when it was taken from us."""
@@ -67,7 +67,8 @@ class Settler:
 
 @dataclass(frozen=True)
 class Adopted:
-    """How many batches of dead workers were settled, and what became of them."""
+    """How many batches of dead workers were settled, what became of them, and whether time was over first."""
 
-    batches: int
-    figures: Figures
+    batches: int = 0
+    figures: Figures = field(default_factory=Figures)
+    more: bool = False

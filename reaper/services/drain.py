@@ -14,7 +14,8 @@ from reaper.services.base import Context, Service, Tick
 def tick(context: Context) -> Tick:
     """Adopt, retry, then reap batch after batch."""
     drained = context.drain()
-    return Tick(asdict(drained.figures), more=not drained.done)
+    retried = {"retries_deleted": drained.retried.gone, "retries_failed": drained.retried.failed}
+    return Tick({**asdict(drained.figures), **retried}, more=not drained.done)
 
 
 SERVICE = Service(

@@ -10,7 +10,9 @@ from reaper.services.base import Context, Service, Tick
 def tick(context: Context) -> Tick:
     """Reset, then adopt."""
     reset = context.ask(lambda q: q.reset_stuck(context.settings.stuck_after))
-    return Tick({**asdict(reset), "batches_adopted": context.adopt().batches})
+    context.telemetry.dead_workers(reset)
+    adopted = context.adopt()
+    return Tick({**asdict(reset), "batches_adopted": adopted.batches}, more=adopted.more)
 
 
 SERVICE = Service("watchdog", "15 seconds", tick, "takes back the batches of dead workers and finishes them")
