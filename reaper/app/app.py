@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -98,7 +99,7 @@ class App(Adapters):
 
     def heartbeat(self) -> Heartbeat:
         """The heartbeat of this process."""
-        return Heartbeat(self.session("pulse:0").call, self.worker, self.telemetry)
+        return Heartbeat(self.session("heartbeat:0").call, self.worker, self.telemetry)
 
     @cached_property
     def job_session(self) -> Session[Queries]:
@@ -128,8 +129,9 @@ class App(Adapters):
 
     def runner_by_hand(self, slots: int = 1) -> Runner:
         """A runner for a command: where no worker ever ran, the schedule does not know the services yet."""
-        runner = self.runner(slots)
+        runner = replace(self.runner(slots), by_hand=True)
         self.dispatcher().register(runner.services.values())
+        self.job_session.call(lambda q: q.sync_services())
         return runner
 
     def context(self, ask: Ask, stop: Stop, budget: float, drain: Callable[[], Drained]) -> Context:

@@ -89,10 +89,13 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
     from reaper import config
     from reaper.app import App
     from reaper.ops.service_phase import require_runnable
+    from reaper.worker.heartbeat import worker_name
 
-    options.set_up_logging(verbose=False, log_json=False)
+    worker = worker_name()
+    options.set_up_logging(verbose=False, log_json=False, worker=worker)
     outcome, failure = None, None
-    with App(config.load_all("database_url", "backends", database_url=database_url)) as app:
+    settings = config.load_all("database_url", "backends", database_url=database_url)
+    with App(settings, worker=worker) as app:
         app.check()
         options.stop_on_signals(app.stop)
         runner = app.runner_by_hand()
@@ -103,6 +106,8 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
                 outcome = runner.run(runner.find(name), wait)
             except ReaperError as error:
                 failure = error
+        if wait and app.stop.is_set() and outcome and outcome.tick is None:
+            raise typer.Exit(Exit.INTERRUPTED)
     _report_run(name, outcome, failure, as_json)
 
 

@@ -22,19 +22,22 @@ class Throttle:
         self._guard = threading.Lock()
         self._noted: str | None = None
 
-    def passes(self, service: str, stop: Stop) -> bool:
-        """Wait as long as must be; False when the service was paused or switched off, or the time is over."""
+    def passes(self, service: str, stop: Stop, by_hand: bool = False) -> bool:
+        """Wait as long as must be; False when the service was paused or switched off, or the time is over.
+
+        `by_hand` an operator runs it although it is off or paused.
+        """
         while not stop.is_set():
-            if not self._ask(lambda q: q.is_runnable(service)):
+            if not by_hand and not self._ask(lambda q: q.is_runnable(service)):
                 return False
             reason = self._ask(lambda q: q.throttle())
-            self._note(reason)
+            self._note(service, reason)
             if reason is None:
                 return True
             time.sleep(STEP)
         return False
 
-    def _note(self, reason: str | None) -> None:
+    def _note(self, service: str, reason: str | None) -> None:
         with self._guard:
             if reason == self._noted:
                 return
@@ -42,4 +45,4 @@ class Throttle:
             self._noted = reason
         self._ask(lambda q: q.record_throttle(self._worker, reason))
         if changed:
-            self._telemetry.throttled(reason)
+            self._telemetry.throttled(service, reason)

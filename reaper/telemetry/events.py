@@ -12,7 +12,7 @@ from uuid import UUID
 from prometheus_client import CollectorRegistry
 
 from reaper.errors import ReaperError
-from reaper.model import Batch, Circuit, Figures, RescuedJob
+from reaper.model import Batch, Circuit, Figures, RescuedJob, ResetCounts
 from reaper.telemetry.logging import get_logger
 from reaper.telemetry.metrics import Metrics
 from reaper.version import installed_version
@@ -150,13 +150,23 @@ class Telemetry:
                 "job of a dead worker rescued", job=job.job_id, task=job.task, outcome=job.outcome
             )
 
-    def throttled(self, reason: str | None) -> None:
+    def throttled(self, service: str, reason: str | None) -> None:
         """The process begins to wait before its next batch, or no longer waits."""
         self._metrics.throttled.set(reason is not None)
         if reason is None:
-            self._log.info("throttle lifted, drain resumed")
+            self._log.info(f"throttle lifted, {service} resumed")
         else:
-            self._log.warning("drain throttled", reason=reason)
+            self._log.warning(f"{service} throttled", reason=reason)
+
+    def dead_workers(self, reset: ResetCounts) -> None:
+        """The watchdog took something back, so a worker died."""
+        if reset.rows_reset or reset.batches_orphaned:
+            self._log.warning(
+                "batches of dead workers taken back",
+                rows=reset.rows_reset,
+                claimed=reset.batches_reset,
+                released=reset.batches_orphaned,
+            )
 
     def backend_failed(self, backend: str) -> None:
         """A request to a backend had no answer; counted, the circuit decides."""

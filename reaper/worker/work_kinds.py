@@ -22,6 +22,11 @@ class Job:
     arguments: Mapping[str, str | int]
 
 
+def at_once(_: Context, __: Gate) -> Tick | None:
+    """Asked before a run, let it begin."""
+    return None
+
+
 @dataclass(frozen=True)
 class Work:
     """One kind of run; `name` is the service in the schedule that it is recorded under."""
@@ -30,6 +35,8 @@ class Work:
     tick: Callable[[Context], Tick]
     job: Job
     locked: bool = False
+    # Asked before the run is recorded: what to report instead of a run, or None to run.
+    before: Callable[[Context, Gate], Tick | None] = at_once
     # So many failures in a row do not keep it from coming back at once; the next scheduled run does the rest.
     comes_back_after_failures: int = 0
 
@@ -48,17 +55,18 @@ def drain_slot(service: Service, slot: int) -> Work:
     return Work(service.name, service.tick, job, comes_back_after_failures=2)
 
 
-def purge(policy: str, gate: Gate) -> Work:
+def purge(policy: str) -> Work:
     """One batch of rows that a policy says are too old; it comes back while its batches are full."""
     name = POLICY + policy
 
-    def tick(context: Context) -> Tick:
-        limit = context.ask(lambda q: q.policy_limit(policy))
-        if limit is None:
+    def before(context: Context, gate: Gate) -> Tick | None:
+        if context.ask(lambda q: q.policy_limit(policy)) is None:
             return Tick()
-        if not gate(name, context.stop):
-            return Tick(more=True)
-        deleted = context.ask(lambda q: q.purge_aged(policy, limit))
-        return Tick({"deleted": deleted}, more=deleted == limit)
+        return None if gate(name, context.stop) else Tick(more=True)
 
-    return Work(name, tick, Job("reaper.purge", name, {"policy": policy}))
+    def tick(context: Context) -> Tick:
+        limit = context.ask(lambda q: q.policy_limit(policy)) or 0
+        deleted = context.ask(lambda q: q.purge_aged(policy, limit)) if limit else 0
+        return Tick({"deleted": deleted}, more=0 < deleted == limit)
+
+    return Work(name, tick, Job("reaper.purge", name, {"policy": policy}), before=before)

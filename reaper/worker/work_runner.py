@@ -40,11 +40,6 @@ class Outcome:
 
     tick: Tick | None
 
-    @property
-    def skipped(self) -> bool:
-        """Whether nothing was done."""
-        return self.tick is None
-
 
 @dataclass(frozen=True)
 class Runner:
@@ -62,6 +57,8 @@ class Runner:
     stop: Stop
     services: Mapping[str, Service] = field(default_factory=dict)
     budget: float = BUDGET
+    # An operator runs it: also what is switched off or paused.
+    by_hand: bool = False
 
     def run_service(self, name: str) -> None:
         """Run a service once, alone where it must be; a run that finds it locked is skipped."""
@@ -73,12 +70,12 @@ class Runner:
 
     def purge(self, policy: str) -> None:
         """Delete one batch of rows that a policy says are too old; come back if the batch was full."""
-        self.run_and_come_back(work_kinds.purge(policy, self.throttle.passes))
+        self.run_and_come_back(work_kinds.purge(policy))
 
     def find(self, name: str) -> Work:
         """What runs under that name of the schedule."""
         if name.startswith(POLICY):
-            return work_kinds.purge(name.removeprefix(POLICY), self.throttle.passes)
+            return work_kinds.purge(name.removeprefix(POLICY))
         return work_kinds.service_run(self._service(name))
 
     def run_and_come_back(self, what: Work) -> None:
@@ -129,19 +126,27 @@ class Runner:
         )
 
     def _run(self, what: Work, holds: Callable[[], bool]) -> Tick:
-        with self.open_session(f"service:{what.name}") as session, self._recorded(what.name) as figures:
-            tick = what.tick(self._context(session.call, holds))
-            if not holds():
-                raise ServiceLockLost(f"connection that held the lock of service {what.name} lost")
-            figures.update(tick.figures)
+        with self.open_session(f"service:{what.name}") as session:
+            context = self._context(session.call, holds)
+            not_run = what.before(context, self._passes)
+            if not_run is not None:
+                return not_run
+            with self._recorded(what.name) as figures:
+                tick = what.tick(context)
+                if not holds():
+                    raise ServiceLockLost(f"connection that held the lock of service {what.name} lost")
+                figures.update(tick.figures)
         return tick
+
+    def _passes(self, name: str, stop: Stop) -> bool:
+        return self.throttle.passes(name, stop, self.by_hand)
 
     def _context(self, ask: Ask, holds: Callable[[], bool]) -> Context:
         def stop() -> Stop:
             return StopAfter(self.stop, self.budget, holds)
 
         def gate(stop: Stop) -> bool:
-            return self.throttle.passes(drain.SERVICE.name, stop)
+            return self._passes(drain.SERVICE.name, stop)
 
         return self.make_context(ask, stop(), self.budget, lambda: self.lanes.drain(stop, gate))
 

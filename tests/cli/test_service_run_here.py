@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
-from tests.support.paste_fixtures import Connection, Pastes, record, value
+from tests.support.paste_fixtures import Connection, Pastes, column, record, value
+from tests.support.waiting import wait_until
 
 LOCK = "select pg_advisory_lock(1919246704, reaper.service_lock_key(%s))"
 UNLOCK = "select pg_advisory_unlock_all()"
@@ -75,6 +76,34 @@ def test_a_paused_service_is_refused_with_who_and_why_unless_one_means_it(
     assert record(db, RECORD, "accounts").runs == 1
 
 
+def test_a_drain_that_is_switched_off_deletes_here(registered: Run, paste: Pastes, db: Connection) -> None:
+    paste("gone", content="old", expires="-1 hour")
+    db.execute("select reaper.disable_service('drain')")
+    assert registered("service", "run", "drain", "--here", "--json").json["figures"]["rows_deleted"] == 1
+
+
+def test_a_paused_drain_deletes_here_when_one_means_it(
+    registered: Run, paste: Pastes, db: Connection
+) -> None:
+    paste("gone", content="old", expires="-1 hour")
+    db.execute("select reaper.pause('drain', '1 hour', 'the month is closing')")
+    assert registered("service", "run", "drain", "--here").code == 1
+    assert value(db, "select reaper.count_due()") == 1
+    done = registered("service", "run", "drain", "--here", "--despite-pause", "--json").json
+    assert (done["figures"]["rows_deleted"], done["more"]) == (1, False)
+
+
+def test_a_policy_runs_here_before_any_worker_ran(run: Run, db: Connection) -> None:
+    db.execute("create table public.notes (id int primary key, at timestamptz not null)")
+    db.execute("create index on public.notes (at)")
+    db.execute("grant select, delete, update (at) on public.notes to reaper_owner")
+    db.execute("insert into public.notes values (1, now() - interval '2 days'), (2, now())")
+    db.execute("select reaper.add_retention_policy('notes', 'public.notes', 'at', '1 day')")
+    db.execute("select reaper.enable_policy('notes')")
+    done = run("service", "run", "policy:notes", "--here")
+    assert (done.code, done.out) == (0, "policy:notes: deleted 1\n")
+
+
 @pytest.mark.usefixtures("holder")
 def test_a_service_that_another_worker_runs_is_skipped(registered: Run, db: Connection) -> None:
     done = registered("service", "run", "accounts", "--here")
@@ -85,17 +114,22 @@ def test_a_service_that_another_worker_runs_is_skipped(registered: Run, db: Conn
 
 
 def test_with_wait_the_lock_is_waited_for(registered: Run, db: Connection, holder: Connection) -> None:
-    waiting = "select exists (select from pg_stat_activity where application_name = 'reaper:lock:accounts')"
+    trying = "select pid from pg_stat_activity where application_name = 'reaper:lock:accounts'"
+    pids: set[int] = set()
 
-    def free_when_waited_for() -> None:
-        while not value(holder, waiting):
-            pass
+    def tried_twice() -> bool:
+        pids.update(column(holder, trying))
+        return len(pids) > 1
+
+    def free_after_the_second_try() -> None:
+        wait_until(tried_twice)
         holder.execute(UNLOCK)
 
-    freeing = threading.Thread(target=free_when_waited_for)
+    freeing = threading.Thread(target=free_after_the_second_try)
     freeing.start()
     assert registered("service", "run", "accounts", "--here", "--wait").code == 0
     freeing.join()
+    assert len(pids) > 1
     assert record(db, RECORD, "accounts").runs == 1
 
 

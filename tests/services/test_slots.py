@@ -131,3 +131,13 @@ def test_a_purge_of_a_policy_that_is_gone_does_nothing(
 ) -> None:
     in_process.purge("nobody")
     assert world.jobs() == []
+
+
+def test_a_purge_that_was_not_run_is_no_good_run(world: WorkerWorld, in_process: InProcessWorker) -> None:
+    aged_table(world, 20)
+    world.planned(in_process)
+    world.sql("select reaper.finish_run('policy:visits', null, 'the table was locked')")
+    world.sql("select reaper.pause('policy:visits', '1 hour', 'for a test')")
+    in_process.purge("visits")
+    assert world.result("policy:visits")[1:3] == ("the table was locked", 1)
+    assert world.jobs() == []
