@@ -139,7 +139,7 @@ def _run(run: Run, claims: bool = False) -> dict[str, Any]:
     cost, rows = run.cost, max(1, run.rows)
     document = {
         "workload": asdict(run.workload),
-        "contestant": run.variant.name,
+        "method": run.variant.name,
         "workers": run.variant.workers,
         "promise": run.variant.method.promise.value,
         "sampled": run.variant.method.sample is not None,

@@ -69,7 +69,7 @@ def test_the_json_document_says_everything_once_more(results: Results):
         *("runs", "growth", "pinned", "foreground", "problems"),
     }
     run = document["runs"][0]
-    assert (run["contestant"], run["rows_per_second"], run["hot_share"]) == ("floor", 40_000, 0.95)
+    assert (run["method"], run["rows_per_second"], run["hot_share"]) == ("floor", 40_000, 0.95)
     assert (run["server_cpu_us_per_row"], run["wal_bytes_per_row"], run["index_inserts_per_row"]) == (
         30,
         1500,
