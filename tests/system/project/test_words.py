@@ -10,7 +10,7 @@ import pytest
 import reaper
 
 ROOT = Path(__file__).parents[3]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "model/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted((ROOT / "reaper").rglob("*.py"))
 NAMED_PATH = re.compile(r"(?<![\w./<-])(?:reaper|tests|sql|model)/[\w./-]*(?![\w<])")
 NAMED_FUNCTION = re.compile(r"(?<![\w.])reaper\.(\w+)\(")
