@@ -10,10 +10,11 @@ from rich.markup import escape
 from reaper.cli import formatting, options
 from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, show_table
-from reaper.errors import Exit, ReaperError, describe
+from reaper.errors import BadArgument, Exit, ReaperError, ServicePaused, describe
 
 if TYPE_CHECKING:
     from reaper.queries.services import ServiceState
+    from reaper.services.base import Tick
     from reaper.worker.work_runner import Outcome
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The service, as `reaper service list` calls it.")]
@@ -93,22 +94,35 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
 
     worker = worker_name()
     options.set_up_logging(verbose=False, log_json=False, worker=worker)
-    outcome, failure = None, None
+    outcome: Outcome | None = None
+    failure: ReaperError | None = None
     settings = config.load_all("database_url", "backends", database_url=database_url)
     with App(settings, worker=worker) as app:
         app.check()
         options.stop_on_signals(app.stop)
         runner = app.runner_by_hand()
-        with app.asking("operator") as q:
-            require_runnable(q, name, despite_pause)
         with app.heartbeat():
             try:
+                with app.asking("operator") as q:
+                    require_runnable(q, name, despite_pause)
                 outcome = runner.run(runner.find(name), wait)
+            except ServicePaused as error:
+                if not as_json:
+                    raise
+                failure = error
+            except BadArgument:
+                raise
             except ReaperError as error:
                 failure = error
         if wait and app.stop.is_set() and outcome and outcome.tick is None:
             raise typer.Exit(Exit.INTERRUPTED)
     _report_run(name, outcome, failure, as_json)
+
+
+def _outcome(tick: Tick | None, failure: ReaperError | None) -> str:
+    if failure:
+        return "paused" if isinstance(failure, ServicePaused) else "failed"
+    return "done" if tick else "skipped"
 
 
 def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None, as_json: bool) -> None:
@@ -117,7 +131,7 @@ def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None,
         formatting.print_json(
             {
                 "service": name,
-                "outcome": "failed" if failure else "done" if tick else "skipped",
+                "outcome": _outcome(tick, failure),
                 "figures": dict(tick.figures) if tick else None,
                 "more": tick.more if tick else None,
                 "error": describe(failure) if failure else None,

@@ -72,6 +72,8 @@ def test_a_paused_service_is_refused_with_who_and_why_unless_one_means_it(
     assert "the month is closing" in done.complaint[0]
     assert "--despite-pause" in done.complaint[1]
     assert record(db, RECORD, "accounts").runs == 0
+    as_json = registered("service", "run", "accounts", "--here", "--json")
+    assert (as_json.code, as_json.json["outcome"]) == (1, "paused")
     assert registered("service", "run", "accounts", "--here", "--despite-pause").code == 0
     assert record(db, RECORD, "accounts").runs == 1
 
