@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reaper.queries.checks import Speed
     from reaper.queries.jobs import DrainSlots
     from reaper.queries.services import ServiceState
-from reaper.queries.status import Health, InFlight, WorkerState
+    from reaper.queries.status import Health, InFlight, WorkerState
 
 _EXIT = {"ok": Exit.OK, "paused": Exit.OK, "behind": Exit.BEHIND, "stalled": Exit.STALLED}
 _COLOUR = {"ok": "green", "paused": "cyan", "behind": "yellow", "stalled": "red"}

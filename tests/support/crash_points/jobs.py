@@ -1,6 +1,7 @@
 """What processes do that are killed and stopped: all jobs of a worker, all calls of an application."""
 
 import json
+import secrets
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -149,7 +150,8 @@ def look(app: App, errand: Errand) -> None:
 
 
 def operate(app: App, _: Errand) -> None:
-    """All that an operator orders."""
+    """All that an operator orders; a policy of an earlier one that was killed may still be there."""
+    policy = f"visits-{secrets.token_hex(8)}"
     with app.asking("operator") as q:
         q.pause("prune", timedelta(hours=1), "for a test")
         q.resume("prune", None)
@@ -159,10 +161,10 @@ def operate(app: App, _: Errand) -> None:
         q.enable_service("prune", None)
         q.retry_dlq(ANY, "for a test")
         q.write_off_dlq(replace(ANY, cause="no such cause"), "for a test", free_names=False)
-        q.add_retention_policy("visits", "public.notes", "written_at", "10 years", 10, "@hourly", False)
-        q.enable_policy("visits")
-        q.disable_policy("visits")
-        q.remove_policy("visits")
+        q.add_retention_policy(policy, "public.notes", "written_at", "10 years", 10, "@hourly", False)
+        q.enable_policy(policy)
+        q.disable_policy(policy)
+        q.remove_policy(policy)
 
 
 def put(app: App, errand: Errand) -> None:
