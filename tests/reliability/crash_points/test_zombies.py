@@ -101,7 +101,9 @@ def haunt(world: CrashWorld, errands: Sequence[Errand], ordeal: Ordeal) -> None:
         stopped(zombie)
     world.until_idle()
     holding = sum(world.holds(zombie.pid) and not JOBS[errand.job].faults for errand, zombie in zombies)
-    assert world.complaints() == [], case
+    # A put whose intent another ended has bytes that only itself knows of, until it wakes up and says so.
+    if all(JOBS[errand.job].may_be_killed for errand in errands):
+        assert world.complaints() == [], case
     world.heal()
     world.create_again()
     before, refusals = world.fingerprint(), world.refusals()

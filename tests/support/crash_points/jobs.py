@@ -150,9 +150,10 @@ def look(app: App, errand: Errand) -> None:
 
 
 def operate(app: App, _: Errand) -> None:
-    """All that an operator orders; a policy of an earlier one that was killed may still be there."""
+    """All that an operator orders; an earlier one that was killed may have left prune off, or a policy."""
     policy = f"visits-{secrets.token_hex(8)}"
     with app.asking("operator") as q:
+        q.enable_service("prune", None)
         q.pause("prune", timedelta(hours=1), "for a test")
         q.resume("prune", None)
         q.reschedule("prune", "1 hour", None)
