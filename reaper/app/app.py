@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -89,17 +89,25 @@ class App(Adapters):
     def drain(self, workers: int = 1, max_batches: int | None = None) -> None:
         """Drain with so many lanes until nothing is due, the limit is reached, or a signal says stop."""
         limit = BatchLimit(max_batches)
-        lanes = [self.lane(self.session(f"drain:{n}"), self.stop, limit) for n in range(workers)]
-        with self.heartbeat():
-            # Where no worker runs, no other process finds out that a backend is back.
-            Prober(self.session("probe:0").call, self.stores).tick()
-            run_lanes(lanes, self.stop)
+        with ExitStack() as opened:
+            sessions = [opened.enter_context(self.open_session(f"drain:{n}")) for n in range(workers)]
+            probing = opened.enter_context(self.open_session("probe:0"))
+            lanes = [self.lane(session, self.stop, limit) for session in sessions]
+            with self.heartbeat():
+                # Where no worker runs, no other process finds out that a backend is back.
+                Prober(probing.call, self.stores).tick()
+                run_lanes(lanes, self.stop)
 
     # The worker.
 
+    @cached_property
+    def heartbeat_session(self) -> Session[Queries]:
+        """A connection of its own, so that slow work does not silence the process."""
+        return self.session("heartbeat:0")
+
     def heartbeat(self) -> Heartbeat:
         """The heartbeat of this process."""
-        return Heartbeat(self.session("heartbeat:0").call, self.worker, self.telemetry)
+        return Heartbeat(self.heartbeat_session.call, self.worker, self.telemetry)
 
     @cached_property
     def job_session(self) -> Session[Queries]:
