@@ -10,7 +10,7 @@ from rich.markup import escape
 from reaper.cli import formatting, options
 from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, show_table
-from reaper.errors import BadArgument, Exit, ReaperError, ServicePaused, describe
+from reaper.errors import Exit, ReaperError, ServicePaused, describe
 
 if TYPE_CHECKING:
     from reaper.queries.services import ServiceState
@@ -101,19 +101,20 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
         app.check()
         options.stop_on_signals(app.stop)
         runner = app.runner_by_hand()
-        with app.heartbeat():
-            try:
-                with app.asking("operator") as q:
-                    require_runnable(q, name, despite_pause)
-                outcome = runner.run(runner.find(name), wait)
-            except ServicePaused as error:
-                if not as_json:
-                    raise
-                failure = error
-            except BadArgument:
+        try:
+            with app.asking("operator") as q:
+                require_runnable(q, name, despite_pause)
+        except ServicePaused as error:
+            if not as_json:
                 raise
-            except ReaperError as error:
-                failure = error
+            failure = error
+        if failure is None:
+            what = runner.find(name)
+            with app.heartbeat():
+                try:
+                    outcome = runner.run(what, wait)
+                except ReaperError as error:
+                    failure = error
         if wait and app.stop.is_set() and outcome and outcome.tick is None:
             raise typer.Exit(Exit.INTERRUPTED)
     _report_run(name, outcome, failure, as_json)

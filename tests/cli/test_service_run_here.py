@@ -104,6 +104,10 @@ def test_a_policy_runs_here_before_any_worker_ran(run: Run, db: Connection) -> N
     db.execute("select reaper.enable_policy('notes')")
     done = run("service", "run", "policy:notes", "--here")
     assert (done.code, done.out) == (0, "policy:notes: deleted 1\n")
+    db.execute("drop index notes_at_idx")
+    refused = run("service", "run", "policy:notes", "--here")
+    assert refused.code == 1, "a policy that PostgreSQL refuses is a run that failed"
+    assert "policy:notes failed: " in refused.err
 
 
 @pytest.mark.usefixtures("holder")
