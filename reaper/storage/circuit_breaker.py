@@ -131,6 +131,11 @@ class GuardedStore:
         with self._guarded():
             self._store.put(key, body, size)
 
+    def create(self, key: str, body: bytes) -> bool:
+        """Store these bytes where there is no such object."""
+        with self._guarded():
+            return self._store.create(key, body)
+
     def get(self, key: str) -> bytes | None:
         """The object's bytes; None where there is none."""
         with self._guarded():

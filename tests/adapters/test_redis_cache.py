@@ -245,3 +245,46 @@ def test_without_redis_there_is_nothing_to_forget():
     nothing = NoCache()
     nothing.check()
     assert (nothing.forget(["a"]), nothing.present(["a"]), list(nothing.codes())) == ({}, (), [])
+
+
+def test_a_check_tries_what_is_done_and_leaves_nothing(valkey, open_link):
+    with redis.Redis.from_url(valkey.url) as client:
+        client.flushall()
+        RedisCache(open_link(valkey.url), "paste:{short_code}").check()
+        assert client.keys() == []
+
+
+def test_a_replica_that_answers_ping_is_named_with_the_remedy(open_link):
+    with TunedValkey("--replicaof", "127.0.0.1", "1") as replica:
+        with pytest.raises(ConfigError, match="read-only replica: it refuses SET NX") as caught:
+            RedisCache(open_link(replica.url)).check()
+        assert "address of the primary" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(("command", "step"), [("SET", "SET NX"), ("EVAL", "EVAL")])
+def test_a_server_without_a_command_that_is_needed_is_refused(open_link, command, step):
+    refused = pytest.raises(ConfigError, match=f"Redis refuses {step}: unknown command")
+    with TunedValkey("--rename-command", command, "") as server, refused:
+        RedisCache(open_link(server.url)).check()
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("-set", "SET NX"),
+        ("-eval", "EVAL"),
+        ("-unlink", "UNLINK"),
+        ("resetkeys ~paste:*", "SET NX"),
+        ("resetkeys ~reaper:*", "UNLINK"),
+    ],
+)
+def test_a_login_without_a_right_is_told_which_one_and_how_to_get_it(valkey, open_link, rule, command):
+    with redis.Redis.from_url(valkey.url) as client:
+        client.execute_command("ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", *rule.split())
+        try:
+            url = valkey.url.replace("redis://", "redis://limited:secret@")
+            with pytest.raises(ConfigError, match=f"may not use {command} in Redis") as caught:
+                RedisCache(open_link(url), "paste:{short_code}").check()
+            assert "ACL SETUSER <login> ~reaper:* ~paste:*" in (caught.value.hint or "")
+        finally:
+            client.execute_command("ACL", "DELUSER", "limited")

@@ -159,6 +159,16 @@ def says_absent(error: ClientError) -> bool:
     return _code(error) in ("NoSuchKey", "NoSuchVersion")
 
 
+def says_exists(error: ClientError) -> bool:
+    """Whether the object that was not to exist does, or another request is about to make it."""
+    return _status(error) == 412 or _code(error) in ("PreconditionFailed", "ConditionalRequestConflict")
+
+
+def knows_no_condition(error: ClientError) -> bool:
+    """Whether the store refuses the condition itself."""
+    return _status(error) == 501 or _code(error) in ("NotImplemented", "InvalidArgument", "InvalidRequest")
+
+
 def says_no_upload(error: ClientError) -> bool:
     """Whether the parts that were to be joined are not there: dropped, or joined before."""
     return _code(error) == "NoSuchUpload"

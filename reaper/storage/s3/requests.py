@@ -88,10 +88,10 @@ class Bucket:
                 break
         return found
 
-    def pages(self, after: str) -> Iterator[Sequence[Any]]:
-        """The objects behind `after`, page by page."""
+    def pages(self, after: str, prefix: str = "") -> Iterator[Sequence[Any]]:
+        """The objects below the prefix and behind `after`, page by page."""
         pages = self._client.get_paginator("list_objects_v2").paginate(
-            Bucket=self.name, StartAfter=after, PaginationConfig=self._paging
+            Bucket=self.name, Prefix=prefix, StartAfter=after, PaginationConfig=self._paging
         )
         for page in self._one_by_one(pages):
             yield page.get("Contents", ())
@@ -110,6 +110,19 @@ class Bucket:
             "Key": key,
             "Body": body,
             "ContentType": BINARY,
+        }
+        self._add_checksum(request, body)
+        with self._gate:
+            self._client.put_object(**request)
+
+    def put_new(self, key: str, body: bytes) -> None:
+        """Write an object on the condition that there is none; a store may not know that condition."""
+        request: PutObjectRequestTypeDef = {
+            "Bucket": self.name,
+            "Key": key,
+            "Body": body,
+            "ContentType": BINARY,
+            "IfNoneMatch": "*",
         }
         self._add_checksum(request, body)
         with self._gate:
@@ -176,10 +189,10 @@ class Bucket:
         with self._gate:
             self._client.create_bucket(Bucket=self.name)
 
-    def look(self) -> None:
-        """Ask for one key; unlike HEAD, a refusal then says why."""
+    def look(self, prefix: str = "") -> None:
+        """Ask for one key below the prefix; unlike HEAD, a refusal then says why."""
         with self._gate:
-            self._client.list_objects_v2(Bucket=self.name, MaxKeys=1)
+            self._client.list_objects_v2(Bucket=self.name, Prefix=prefix, MaxKeys=1)
 
     def is_versioned(self) -> bool:
         """Whether a plain delete would only hide the bytes; asked until the store has answered once."""

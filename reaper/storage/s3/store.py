@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
+from botocore.exceptions import ClientError
+
 from reaper.errors import ReaperError, Unreachable
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.storage.request_gate import AdmissionGate
@@ -35,7 +37,10 @@ _CONSISTENT = (
 
 
 class S3Store:
-    """An ObjectStore in one bucket of AWS or of any server that speaks S3."""
+    """An ObjectStore in one bucket of AWS or of any server that speaks S3.
+
+    With a prefix all objects lie below it; callers neither see nor name it.
+    """
 
     def __init__(
         self,
@@ -44,8 +49,10 @@ class S3Store:
         options: S3Options = DEFAULTS,
         clock: Callable[[], float] = time.monotonic,
         gate: AdmissionGate | None = None,
+        prefix: str = "",
     ) -> None:
         self.bucket = bucket
+        self._prefix = prefix
         self._endpoint_url = endpoint_url
         self._options = options
         self._clock = clock
@@ -54,22 +61,26 @@ class S3Store:
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
         """Delete any number of keys with all their versions; return those that are not known to be gone."""
         deletion = BatchDelete(self._requests, self._options.threads, self._options.deadline, self._clock)
-        deletion.delete(keys)
-        return deletion.failed
+        # An empty key stays empty, and is refused there: below a prefix it would be another object's name.
+        deletion.delete([key and self._prefix + key for key in keys])
+        return {key.removeprefix(self._prefix): why for key, why in deletion.failed.items()}
 
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""
         last = after.encode()
         with self._explained():
-            for page in self._requests.pages(after):
+            for page in self._requests.pages(after and self._prefix + after, self._prefix):
                 for found in page:
-                    last = self._in_order(last, found["Key"])
-                    yield StoredObject(found["Key"], found["Size"])
+                    key = found["Key"].removeprefix(self._prefix)
+                    # Some stores show the folder itself.
+                    if key:
+                        last = self._in_order(last, key)
+                        yield StoredObject(key, found["Size"])
 
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
         """Those of these keys that are there now."""
         with self._explained(), ThreadPoolExecutor(self._options.threads, "s3") as pool:
-            sizes = list(pool.map(self._requests.find, keys))
+            sizes = list(pool.map(self._requests.find, [self._prefix + key for key in keys]))
         return {
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }
@@ -78,7 +89,25 @@ class S3Store:
         """Store these bytes, read from where the seekable body stands; when it returns they are there."""
         file = io.BytesIO(body) if isinstance(body, bytes) else body
         with self._in_time() as in_time:
-            Upload(self._requests, key, file, size, self._options, in_time).run()
+            Upload(self._requests, self._prefix + key, file, size, self._options, in_time).run()
+
+    def create(self, key: str, body: bytes) -> bool:
+        """Store these few bytes unless the key exists, which is False."""
+        with self._explained():
+            if self._requests.find(self._prefix + key) is not None:
+                return False
+            try:
+                self._requests.put_new(self._prefix + key, body)
+            except ClientError as error:
+                if errors.says_exists(error):
+                    return False
+                if not errors.knows_no_condition(error):
+                    raise
+            else:
+                return True
+        # Between the look and this another caller may have been here: who reads back knows.
+        self.put(key, body, len(body))
+        return True
 
     def get(self, key: str) -> bytes | None:
         """The object's bytes; None only where the store says that there is no such object."""
@@ -108,7 +137,7 @@ class S3Store:
     def check(self) -> None:
         """Raise ConfigError or Unreachable, saying what to do, if the bucket cannot be used."""
         with self._explained():
-            self._requests.look()
+            self._requests.look(self._prefix)
             self._requests.is_versioned()
 
     @property
@@ -136,7 +165,7 @@ class S3Store:
     @contextmanager
     def _arriving(self, key: str) -> Iterator[Iterator[bytes] | None]:
         """The object's bytes, piece by piece, within the time that a transfer has."""
-        with self._in_time() as in_time, self._requests.reading(key) as body:
+        with self._in_time() as in_time, self._requests.reading(self._prefix + key) as body:
             yield None if body is None else _pieces(body, in_time)
 
     @contextmanager
@@ -171,7 +200,8 @@ class S3Store:
 
     def __repr__(self) -> str:
         where = errors.without_login(self._endpoint_url) if self._endpoint_url else "AWS"
-        return f"S3Store({self.bucket!r} at {where})"
+        below = f", below {self._prefix!r}" if self._prefix else ""
+        return f"S3Store({self.bucket!r} at {where}{below})"
 
 
 def _pieces(body: StreamingBody, in_time: Callable[[], None]) -> Iterator[bytes]:

@@ -1,0 +1,72 @@
+"""A backend that changes nothing in a bucket of another installation; what only reads is let through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO
+
+from reaper.errors import ReaperError, describe
+from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.ports import ObjectStore
+from reaper.storage.owner_marker import is_own
+from reaper.storage.ownership import Ownership
+
+
+class OwnedStore:
+    """An ObjectStore that deletes and stores only where the marker names this installation."""
+
+    def __init__(self, name: str, store: ObjectStore, ownership: Ownership) -> None:
+        self._name = name
+        self._store = store
+        self._ownership = ownership
+
+    def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        """Delete, or say of every key that it was not tried, which costs it no attempt."""
+        try:
+            self._ownership.require(self._name)
+        except ReaperError as error:
+            return dict.fromkeys(keys, Failed(describe(error), outage=True))
+        return self._store.delete(keys)
+
+    def list(self, after: str = "") -> Iterator[StoredObject]:
+        """Every object but reaper's own, in byte order of its key, page by page."""
+        return (found for found in self._store.list(after) if not is_own(found.key))
+
+    def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
+        """Those of these keys that are there now."""
+        return self._store.find(keys)
+
+    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+        """Store these bytes."""
+        self._ownership.require(self._name)
+        self._store.put(key, body, size)
+
+    def create(self, key: str, body: bytes) -> bool:
+        """Store these bytes where there is no such object."""
+        self._ownership.require(self._name)
+        return self._store.create(key, body)
+
+    def get(self, key: str) -> bytes | None:
+        """The object's bytes; None where there is none."""
+        return self._store.get(key)
+
+    def digest(self, key: str) -> StoredDigest | None:
+        """What the object is; None where there is none."""
+        return self._store.digest(key)
+
+    def probe(self) -> None:
+        """Write, find and delete an object; that alone makes no bucket ours."""
+        self._ownership.refuse_foreign(self._name)
+        self._store.probe()
+
+    def check(self) -> None:
+        """Look at the bucket: whether it answers, not whose it is, since its objects can be read."""
+        self._store.check()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What is worth knowing about the store."""
+        return self._store.notes
+
+    def __repr__(self) -> str:
+        return repr(self._store)
