@@ -1,31 +1,37 @@
--- Drops content and pastes if reaper created them and they are empty; else only revokes the rights of reaper_owner.
+-- Drops content and pastes if reaper created them and they are empty. Tables of the application are released by other steps.
 -- locks: pastes and content ACCESS EXCLUSIVE, for moments
+-- guarded: true
 do $$
 declare
-    v_rows bigint;
+    v_table  text;
+    v_rows   bigint;
+    v_loss   text[] := '{}';
 begin
-    if exists (select from reaper.provenance where object = 'table pastes') then
-        execute 'select count(*) from public.pastes' into v_rows;
+    for v_table in
+        select p.table_name from reaper.provenance p where p.kind = 'table' order by p.table_name desc
+    loop
+        execute format('select count(*) from %s', v_table) into v_rows;
         if v_rows > 0 then
-            raise exception sqlstate 'RP007' using
-                message = format('dropping public.pastes would lose %s rows', v_rows),
-                hint    = 'Move the rows elsewhere first, or stay on this release.';
+            v_loss := v_loss || format('%s rows of %s', v_rows, v_table);
         end if;
-        drop table public.pastes;
-    else
-        revoke all on public.pastes from reaper_owner;
+    end loop;
+    if v_loss <> '{}' then
+        raise exception sqlstate 'RP007' using
+            message = format('dropping the tables that reaper created would lose %s', array_to_string(v_loss, ' and ')),
+            hint    = 'Move the rows elsewhere first, or stay on this release.';
     end if;
-    if exists (select from reaper.provenance where object = 'table content') then
-        execute 'select count(*) from public.content' into v_rows;
-        if v_rows > 0 then
-            raise exception sqlstate 'RP007' using
-                message = format('dropping public.content would lose %s rows', v_rows),
-                hint    = 'Move the rows elsewhere first, or stay on this release.';
-        end if;
-        drop table public.content;
-    else
-        revoke all on public.content from reaper_owner;
-    end if;
-    delete from reaper.provenance where object in ('table pastes', 'table content');
+end;
+$$;
+do $$
+declare
+    v_table text;
+begin
+    for v_table in
+        select p.table_name from reaper.provenance p where p.kind = 'table' order by p.table_name desc  -- pastes before content
+    loop
+        execute format('drop table %s', v_table);
+    end loop;
+    delete from reaper.bindings b where b.bound_table in (select p.table_name from reaper.provenance p where p.kind = 'table');
+    delete from reaper.provenance p where p.kind = 'table';
 end;
 $$;

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from reaper.cli import options
-from reaper.cli.tables import Column, console, show_table
+from reaper.cli.migration_plan import show_plan
 
 if TYPE_CHECKING:
     from reaper.migrate import Plan, Report
-    from reaper.migrate.step import Step
 
 _ToId = Annotated[
     str | None,
@@ -28,12 +24,32 @@ _PlanOnly = Annotated[
     bool, typer.Option("--plan", help="Show the steps and the locks of each; change nothing.")
 ]
 _Sql = Annotated[
-    bool, typer.Option("--sql", help="Print the SQL for review, with the locks of each step; change nothing.")
+    bool,
+    typer.Option(
+        "--sql",
+        help="Print the SQL for review, with the locks of each step; change nothing."
+        " Without REAPER_DATABASE_URL: of a fresh installation.",
+    ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Write the plan or the report as JSON.")]
 _Patience = Annotated[
     str,
     typer.Option("--patience", metavar="SPAN", help="How long a step may try to get its locks: 60 s, 5 min."),
+]
+_Bind = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bind",
+        metavar="NAME=VALUE",
+        help="Your table or column for one of reaper's: pastes=app.documents, pastes.short_code=id."
+        " Goes before reaper.toml.",
+    ),
+]
+_CreateTables = Annotated[
+    bool,
+    typer.Option(
+        "--create-tables", help="Create public.pastes and public.content beside tables that look like them."
+    ),
 ]
 
 
@@ -41,8 +57,10 @@ _Patience = Annotated[
 _HELP = """
 Bring the database to the schema of this release, while the application runs.
 
-Creates or adopts the tables [bold]content[/] and [bold]pastes[/] in schema public, and makes the schemas \
-reaper and procrastinate. Running it again changes nothing; several at once wait for each other. \
+Binds your tables of pastes and content (reaper.toml, --bind; by default public.pastes and public.content, \
+which are created where there are none), and makes the schemas reaper and procrastinate (or \
+REAPER_QUEUE_SCHEMA; an installation of procrastinate there is used as it is). Running it again \
+changes nothing; several at once wait for each other. \
 Review first, then migrate:
 
     reaper migrate --plan
@@ -68,6 +86,8 @@ def migrate(
     to: _ToId = None,
     as_json: _Json = False,
     patience: _Patience = "60 s",
+    bind: _Bind = None,
+    create_tables: _CreateTables = False,
 ) -> None:
     """Plan, print or run the migration."""
     if plan and sql:
@@ -76,17 +96,25 @@ def migrate(
         raise typer.BadParameter("--sql and --json cannot be combined")
     seconds = options.duration(patience, "--patience").total_seconds()
     from reaper import config
+    from reaper.config.tables import read_options
+    from reaper.migrate import Request, render_sql
     from reaper.migrate import migrate as run_migration
     from reaper.migrate import plan as make_plan
-    from reaper.migrate import render_sql
+    from reaper.services import ALL
 
-    dsn = config.load("database_url").dsn
+    settings = config.load() if sql else config.load("database_url")
+    tables = Request(settings.tables, read_options(bind or ()), create_tables, settings.queue_schema)
     if sql:
-        typer.echo(render_sql(dsn, to=to), nl=False)
-    elif plan:
-        _show_plan(make_plan(dsn, to=to), as_json)
+        given = None if settings.database_url is None else settings.dsn
+        typer.echo(render_sql(given, to=to, tables=tables, services=ALL), nl=False)
+        return
+    dsn = settings.dsn
+    if plan:
+        _show_plan(make_plan(dsn, to=to, tables=tables, services=ALL), as_json)
     else:
-        _show_report(run_migration(dsn, to=to, patience=seconds, say=_progress(as_json)), as_json)
+        say = _progress(as_json)
+        report = run_migration(dsn, to=to, tables=tables, services=ALL, patience=seconds, say=say)
+        _show_report(report, as_json)
 
 
 def _progress(as_json: bool) -> Callable[[str], None]:
@@ -97,52 +125,7 @@ def _show_plan(plan: Plan, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plan.as_dict(), indent=2))
         return
-    if console().is_terminal and not plan.empty:
-        columns = (Column("what it does", wraps=True), Column("locks", wraps=True))
-        show_table(columns, [_row(step) for step in _shown(plan)])
-    else:
-        _echo_all(line for step in _shown(plan) for line in _step_lines(step))
-    _echo_all(_other_lines(plan))
-
-
-def _shown(plan: Plan) -> Iterator[Step]:
-    """Every step; those of procrastinate as one."""
-    from reaper.migrate.step import Kind
-
-    for kind, group in groupby(plan.steps, key=lambda step: step.kind):
-        steps = list(group)
-        if kind is Kind.APPLY_PROCRASTINATE:
-            title = f"apply {len(steps)} migrations of procrastinate in its own schema"
-            yield replace(steps[0], title=title)
-        else:
-            yield from steps
-
-
-def _row(step: Step) -> tuple[str, str]:
-    locks = escape(step.locks) + ("" if step.transactional else " [dim](no transaction)[/]")
-    return escape("\n".join((step.title, *_code_lines(step)))), locks
-
-
-def _step_lines(step: Step) -> Iterator[str]:
-    yield step.title
-    yield f"    locks: {step.locks}" + ("" if step.transactional else " (outside a transaction)")
-    yield from _code_lines(step)
-
-
-def _code_lines(step: Step) -> Iterator[str]:
-    from reaper.migrate.step import Kind
-
-    if step.kind is Kind.LOAD_CODE:
-        yield from (f"    load {path}" for path in step.names)
-    yield from (f"    drop {path}" for path in step.dropped)
-
-
-def _other_lines(plan: Plan) -> Iterator[str]:
-    if plan.role_problem:
-        yield f"warning: {plan.role_problem.message}. {plan.role_problem.hint}"
-    yield from (f"warning: {text}" for text in plan.warnings)
-    if plan.empty:
-        yield "the schema is up to date; nothing to do"
+    show_plan(plan)
 
 
 def _show_report(report: Report, as_json: bool) -> None:

@@ -6,6 +6,7 @@
 
     [backends.cold]
     bucket = "pastes-cold"
+    prefix = "team/pastes/"
     endpoint_url = "https://s3.example.org"
     access_key_env = "COLD_ACCESS_KEY"
     secret_key_env = "COLD_SECRET_KEY"
@@ -16,14 +17,14 @@ The file has no secrets, only the names of variables that hold them; a message q
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from reaper.config.fields import HttpUrl, Size, plain, sizes
+from reaper.config.fields import HttpUrl, KeyPrefix, Size, plain, sizes
+from reaper.config.toml_file import PARTS, read_toml
 from reaper.config.variables import did_you_mean
 from reaper.errors import ConfigError
 
@@ -39,6 +40,8 @@ class Backend(BaseModel):
 
     bucket: Annotated[str, Field(min_length=1)]
     endpoint_url: HttpUrl | None = None
+    # Below this lie all objects of the backend; the database does not know it.
+    prefix: KeyPrefix = ""
     # PostgreSQL counts bytes in a bigint.
     quota: Annotated[Size, sizes("0 bytes", "9000 PB")] | None = None
     profile: str | None = None
@@ -86,7 +89,7 @@ def read_backends(path: Path, variables: Mapping[str, str | None]) -> dict[str, 
 def variables_named_in(path: Path) -> set[str]:
     """The variables that a file says hold keys; of a file that cannot be understood, none."""
     try:
-        tables = _document(path).get("backends", {}).values()
+        tables = read_toml(path).get("backends", {}).values()
         named = [table.get(field) for table in tables for field in ("access_key_env", "secret_key_env")]
     except (AttributeError, ConfigError):
         return set()
@@ -94,9 +97,11 @@ def variables_named_in(path: Path) -> set[str]:
 
 
 def _tables(path: Path, problems: list[str]) -> dict[str, Any]:
-    document = _document(path)
+    document = read_toml(path)
     problems += [
-        f"{name} is not known; backends are tables [backends.NAME]" for name in document if name != "backends"
+        f"{name} is not known; backends are tables [backends.NAME], the application's tables [tables.NAME]"
+        for name in document
+        if name not in PARTS
     ]
     tables = document.get("backends", {})
     if not isinstance(tables, dict):
@@ -108,17 +113,6 @@ def _tables(path: Path, problems: list[str]) -> dict[str, Any]:
         if not _NAME.fullmatch(name)
     ]
     return tables
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from None
 
 
 def _told(error: Any) -> str:
@@ -143,11 +137,21 @@ def _unset(backend: Backend, variables: Mapping[str, str | None]) -> list[str]:
 
 
 def _shared(backends: Mapping[str, Backend]) -> list[str]:
-    """Two names for one bucket would be two copies that are one."""
-    first: dict[tuple[str | None, str], str] = {}
+    """Two names for one place would be two copies that are one; a place within another, objects of both."""
+    seen: dict[str, Backend] = {}
     problems = []
     for name, backend in backends.items():
-        other = first.setdefault((backend.endpoint_url, backend.bucket), name)
-        if other != name:
-            problems.append(f"backends.{name} has the same bucket as backends.{other}")
+        other = next((n for n, b in seen.items() if _overlap(b, backend)), None)
+        if other is not None:
+            problems.append(
+                f"backends.{name} has the same bucket as backends.{other};"
+                " give each a prefix of its own, none within the other"
+            )
+        seen[name] = backend
     return problems
+
+
+def _overlap(one: Backend, other: Backend) -> bool:
+    if (one.endpoint_url, one.bucket) != (other.endpoint_url, other.bucket):
+        return False
+    return one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix)

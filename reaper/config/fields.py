@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Protocol, Self, TypeVar
@@ -17,6 +18,8 @@ _REDIS_SCHEMES = (
     *("redis", "rediss", "unix"),
     *("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"),
 )
+# S3 takes keys of up to 1024 bytes.
+LONGEST_PREFIX = 512
 # By the first word of the type that pydantic gives an error.
 _WANTED = {
     "int": "write a whole number",
@@ -49,6 +52,18 @@ def _url_of_http(value: str) -> str:
     return value
 
 
+def _folder_of_keys(value: str) -> str:
+    """A prefix as it stands before every key; the last slash may be left out."""
+    folder = value.removesuffix("/")
+    if not value:
+        return ""
+    if any(part in ("", ".", "..") for part in folder.split("/")) or not folder.isprintable():
+        raise ValueError("write folders with single slashes between them, such as team/pastes/")
+    if len(folder.encode()) > LONGEST_PREFIX:
+        raise ValueError(f"must have at most {LONGEST_PREFIX} bytes, or no key fits behind it")
+    return f"{folder}/"
+
+
 def _address_of_database(value: SecretStr) -> SecretStr:
     try:
         parse_dsn(value.get_secret_value())
@@ -74,10 +89,20 @@ def _name_of_cache_entry(value: str) -> str:
 
 Duration = Annotated[timedelta, BeforeValidator(_read_duration)]
 Size = Annotated[int, BeforeValidator(_read_size)]
+KeyPrefix = Annotated[str, AfterValidator(_folder_of_keys)]
 HttpUrl = Annotated[str, AfterValidator(_url_of_http)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_address_of_database)]
 RedisUrl = Annotated[SecretStr, AfterValidator(_url_of_redis)]
+
+
+def _plain_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", value):
+        raise ValueError("must be a name of lower-case letters, digits and underscores")
+    return value
+
+
 CacheKey = Annotated[str, AfterValidator(_name_of_cache_entry)]
+SchemaName = Annotated[str, AfterValidator(_plain_name)]
 
 
 def numbers(least: int, most: int | None = None) -> AfterValidator:

@@ -16,18 +16,21 @@ from reaper.config.fields import (
     DatabaseUrl,
     Duration,
     HttpUrl,
+    KeyPrefix,
     RedisUrl,
+    SchemaName,
     Size,
     durations,
     numbers,
     sizes,
 )
+from reaper.config.tables import Names, read_tables
 from reaper.config.variables import ENV_FILE, PREFIX, read_variables, variable_of
 from reaper.errors import ConfigError
 
 FILE = Path("reaper.toml")
 # What one backend is made of, where no file names several.
-ONE_BACKEND = frozenset({"s3_bucket", "s3_endpoint_url", "s3_content_md5", "s3_single_deletes"})
+ONE_BACKEND = frozenset({"s3_bucket", "s3_endpoint_url", "s3_prefix", "s3_content_md5", "s3_single_deletes"})
 HINT = "Set it in the environment or in a .env file, for example REAPER_DATABASE_URL=postgresql://user@host/database"
 
 
@@ -40,9 +43,11 @@ class Settings(BaseSettings):
 
     database_url: DatabaseUrl | None = None
     redis_url: RedisUrl | None = None
+    queue_schema: SchemaName | None = None
     config: Path | None = None
     s3_bucket: str | None = None
     s3_endpoint_url: HttpUrl | None = None
+    s3_prefix: KeyPrefix = ""
     s3_read_timeout: Annotated[Duration, durations("100 ms", "5 min")] = timedelta(seconds=10)
     s3_content_md5: bool = False
     s3_single_deletes: bool = False
@@ -51,9 +56,11 @@ class Settings(BaseSettings):
     cache_max_bytes: Annotated[Size, sizes("0 bytes", "512 MiB")] = 1 << 20
     check_hashes: bool = True
     store_connections: Annotated[int, numbers(1, 1000)] = 8
-    batch_size: Annotated[int, numbers(1, 10_000)] = 1000
+    # Where these two are not set, reaper.settings says it.
+    batch_size: Annotated[int, numbers(1, 10_000)] | None = None
     rows_per_second: Annotated[int, numbers(1)] | None = None
     claim_lock_ttl: Annotated[Duration, durations("1 s", "1 h")] = timedelta(seconds=30)
+    health_address: str = "127.0.0.1"
     stuck_after: Annotated[Duration, durations("1 min")] = timedelta(hours=2)
 
     @property
@@ -81,6 +88,11 @@ class Settings(BaseSettings):
         return told or self._from_variables()
 
     @property
+    def tables(self) -> Names:
+        """Which tables of the application are bound, as far as reaper.toml says."""
+        return read_tables(self.file)
+
+    @property
     def variables(self) -> Mapping[str, str | None]:
         """Where backends name the variables of their keys."""
         return read_variables()
@@ -91,6 +103,7 @@ class Settings(BaseSettings):
         backend = Backend(
             bucket=self.s3_bucket,
             endpoint_url=self.s3_endpoint_url,
+            prefix=self.s3_prefix,
             content_md5=self.s3_content_md5,
             single_deletes=self.s3_single_deletes,
         )

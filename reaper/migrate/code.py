@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from reaper.migrate.migration_files import checksum
 
 # Triggers last: their lock on the application's table lasts until the end of the transaction.
 KINDS = ("internal", "functions", "views", "triggers")
+# The files name procrastinate's schema as it is by default: before its objects, and in search paths.
+QUEUE = "procrastinate"
+_QUEUE = re.compile(rf"\b{QUEUE}(?=\.{QUEUE}_)|(?<=reaper, ){QUEUE}(?=, pg_temp)")
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,17 @@ def named(path: str) -> Named:
     return Named(path.split("/")[0], Path(path).stem)
 
 
-def read(folder: Path) -> tuple[CodeFile, ...]:
-    """The code files in the order in which they are loaded."""
+def read(folder: Path, queue_schema: str = QUEUE) -> tuple[CodeFile, ...]:
+    """The code files in the order in which they are loaded, for a queue in this schema."""
     paths = [path for kind in KINDS for path in sorted((folder / kind).rglob("*.sql"))]
-    return tuple(
-        CodeFile(path.relative_to(folder).as_posix(), checksum(path), path.read_text(encoding="utf-8"))
-        for path in paths
-    )
+    return tuple(_read_file(folder, path, queue_schema) for path in paths)
+
+
+def _read_file(folder: Path, path: Path, queue_schema: str) -> CodeFile:
+    text = path.read_text(encoding="utf-8")
+    told = _QUEUE.sub(queue_schema, text)
+    sha256 = checksum(path) if told == text else hashlib.sha256(told.encode()).hexdigest()
+    return CodeFile(path.relative_to(folder).as_posix(), sha256, told)
 
 
 def loaded(connection: Connection) -> dict[str, str]:

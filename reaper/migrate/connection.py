@@ -37,4 +37,8 @@ def session_settings(server_version: int, search_path: str) -> tuple[str, ...]:
         *(f"set {name} = 0" for name in timeouts),
         f"set search_path = {search_path}",
         "set default_transaction_isolation = 'read committed'",
+        "set default_transaction_read_only = off",
+        "set standard_conforming_strings = on",
+        # For the migration that creates tables where an application has none.
+        "set reaper.tables_looked_at = 'yes'",
     )

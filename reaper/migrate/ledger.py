@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from psycopg import sql
@@ -85,7 +86,18 @@ insert into {s}.migration_files (id, sha256) values ({id}, {sha256})
     on conflict (id) do update set sha256 = excluded.sha256, applied_at = now()
 """
 _FORGET_CHECKSUM = "delete from {s}.migration_files where id = {id}"
-_SCHEMA_OWNER = "select nspowner::regrole::text from pg_catalog.pg_namespace where nspname = %s"
+# Where a DBA made the schema, or yoyo its tables in it, before us.
+_OTHERS = """
+    select format('alter schema %%I owner to {owner}', n.nspname)
+      from pg_catalog.pg_namespace n
+     where n.nspname = %(schema)s and pg_get_userbyid(n.nspowner) <> '{owner}'
+    union all
+    select format('alter table %%s owner to {owner}', c.oid::regclass)
+      from pg_catalog.pg_class c
+     where c.relnamespace = to_regnamespace(%(schema)s) and c.relname = any (%(names)s) and c.relkind = 'r'
+       and pg_get_userbyid(c.relowner) <> '{owner}'
+"""
+_YOYO_TABLES = ["_yoyo_migration", "_yoyo_log", "_yoyo_version", "yoyo_lock"]
 
 
 @dataclass(frozen=True)
@@ -97,15 +109,14 @@ class Ledger:
 
     def exists(self, connection: Connection) -> bool:
         """Whether every table of the ledger is there."""
-        names = ["_yoyo_migration", "_yoyo_log", "_yoyo_version", "yoyo_lock", "migration_files"]
+        names = [*_YOYO_TABLES, "migration_files"]
         names += ["code_files", "schema_version"] if self.with_code else []
         return all(relation_exists(connection, self.schema, name) for name in names)
 
     def create_statements(self, connection: Connection) -> tuple[str, ...]:
         """The statements that make schema and ledger, owned by reaper_owner."""
-        owner = connection.execute(_SCHEMA_OWNER, (self.schema,)).fetchone()
-        # A schema that a DBA made beforehand may have another owner.
-        give = () if owner in (None, (OWNER,)) else (f"alter schema {self.schema} owner to {OWNER}",)
+        values = {"schema": self.schema, "names": _YOYO_TABLES}
+        give = [row[0] for row in connection.execute(_OTHERS.format(owner=OWNER), values)]
         text = _TABLES + (_CODE_TABLES if self.with_code else "")
         return (
             f"create schema if not exists {self.schema} authorization {OWNER}",
@@ -143,10 +154,11 @@ class Ledger:
         return text.format(s=self.schema, **literals).strip()
 
     def has_lock_row(self, connection: Connection) -> bool:
-        """Whether a killed yoyo left its lock row behind."""
+        """Whether a killed yoyo left its lock row behind; the row of this very process is no such one."""
         if not relation_exists(connection, self.schema, "yoyo_lock"):
             return False
-        row = connection.execute(f"select exists (select from {self.schema}.yoyo_lock)").fetchone()
+        query = f"select exists (select from {self.schema}.yoyo_lock where pid <> %s)"
+        row = connection.execute(query, (os.getpid(),)).fetchone()
         return bool(row and row[0])
 
 

@@ -17,7 +17,7 @@ from reaper.errors import BadMigration, MigrationRefused
 ROLLBACK = ".rollback.sql"
 BASE = "base"
 _NAME = re.compile(r"^\d{4}\.[a-z0-9][a-z0-9_-]*$")
-_DIRECTIVE = re.compile(r"^(locks|depends|transactional|skip-if)\s*:\s*(.*)$")
+_DIRECTIVE = re.compile(r"^(locks|depends|transactional|skip-if|guarded)\s*:\s*(.*)$")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Rollback:
     summary: str
     locks: str
     statements: tuple[str, ...] = field(repr=False)
+    # Whether the first statement only looks whether something would be lost, and raises RP007 then.
+    guarded: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,12 @@ def _read_rollback(path: Path) -> Rollback | None:
     if not path.exists():
         return None
     header = _header(path.read_text(encoding="utf-8"))
-    return Rollback(_first_sentence(header[""]), header["locks"], _split(path, checksum(path))[1])
+    return Rollback(
+        _first_sentence(header[""]),
+        header["locks"],
+        _split(path, checksum(path))[1],
+        header["guarded"] == "true",
+    )
 
 
 @cache

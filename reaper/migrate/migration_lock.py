@@ -13,7 +13,8 @@ from reaper.errors import LockLost
 
 # The two-integer form with a class of our own, so that no hashed key of another program is the same.
 LOCK_CLASS = 1919246704
-LOCK_ID = 1
+# Far from the keys of services, which begin at 1.
+LOCK_ID = 2147483647
 
 _HELD = """
     select exists (select from pg_catalog.pg_locks
@@ -21,6 +22,14 @@ _HELD = """
                       and classid = %s and objid = %s and objsubid = 2
                       and database = (select oid from pg_catalog.pg_database
                                        where datname = current_database()))
+"""
+_HOLDER = """
+    select l.pid, pg_catalog.pg_get_userbyid(a.usesysid)
+      from pg_catalog.pg_locks l
+      join pg_catalog.pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'advisory' and l.granted and l.classid = %s and l.objid = %s and l.objsubid = 2
+       and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
+     limit 1
 """
 
 
@@ -39,7 +48,7 @@ class MigrationLock:
         told = False
         while not self._try():
             if not told:
-                say("another migration is running on this database; waiting for it")
+                say(f"another migration is running on this database{self._holder()}; waiting for it")
                 told = True
             time.sleep(pause * random.uniform(0.5, 1.5))
 
@@ -54,6 +63,14 @@ class MigrationLock:
                 "connection that holds the migration lock lost; stopped before the next change",
                 "Run the migration again; connect to the server directly, not through a transaction pooler.",
             )
+
+    def _holder(self) -> str:
+        """Who holds the lock: any login can take an advisory lock, so it may be no migration at all."""
+        row = self._connection.execute(_HOLDER, (LOCK_CLASS, LOCK_ID)).fetchone()
+        if row is None:
+            return ""
+        pid, login = row
+        return f" (session {pid} of {login}; if it is none: select pg_terminate_backend({pid}))"
 
     def _try(self) -> bool:
         row = self._connection.execute(

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
-from reaper.migrate import migrator_rights, preflight, step_list
+from reaper.migrate import (
+    binding_checks,
+    binding_plan,
+    migrator_rights,
+    preflight,
+    procrastinate_schema,
+    step_list,
+)
+from reaper.migrate.binding import recorded
+from reaper.migrate.binding_plan import BindingPlan, Request
+from reaper.migrate.bound_tables import missing_tables
 from reaper.migrate.connection import session_settings
-from reaper.migrate.ledger import MigrationChain
+from reaper.migrate.ledger import MigrationChain, relation_exists
 from reaper.migrate.ledger_checks import refuse_unreleased_past, verify_checksums
 from reaper.migrate.migration_files import Migration, position_of
 from reaper.migrate.migrator_rights import MigratorRights
 from reaper.migrate.release import Release, read_release
 from reaper.migrate.release_folders import ReleaseFolders
+from reaper.migrate.service_registration import ServiceDefaults
 from reaper.migrate.step import Kind, Step
 from reaper.migrate.step_list import Moves
+from reaper.migrate.table_notes import TableNote, notes
 
 SEARCH_PATH = "reaper"
 INTERNAL_SCHEMA = "reaper_internal"
@@ -28,6 +41,8 @@ class Plan:
 
     steps: tuple[Step, ...]
     warnings: tuple[str, ...]
+    # What will happen to each table of the application.
+    tables: tuple[TableNote, ...]
     release: Release = field(repr=False)
     rights: MigratorRights = field(repr=False)
     # What makes a session fit to run the steps.
@@ -52,27 +67,83 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """The plan for machines."""
         return {
+            "tables": [note.as_dict() for note in self.tables],
             "steps": [step.as_dict() for step in self.steps],
             "warnings": list(self.warnings),
             "empty": self.empty,
         }
 
 
-def make(connection: Connection, folders: ReleaseFolders, to: str | None = None) -> Plan:
+def make(
+    connection: Connection,
+    folders: ReleaseFolders,
+    to: str | None = None,
+    request: Request | None = None,
+    services: Iterable[ServiceDefaults] = (),
+) -> Plan:
     """Look at the database and compare it with the release; refuse what cannot be migrated."""
-    release = read_release(folders)
     preflight.check_server(connection)
+    release = _release(connection, folders, request or Request())
     moves = _moves(connection, release, to)
-    warnings = preflight.check_adoptable(connection, release.adoption_check) if moves.forward else []
+    tables = _tables(connection, release, moves, request or Request())
+    warnings = _check_tables(connection, release, moves, tables)
     rights = migrator_rights.migrator_rights(connection)
     preflight.check_may_create_schemas(connection, _schemas(release, moves))
+    steps = step_list.build(connection, release, rights, moves, tables, services)
+    preflight.check_losses(connection, steps)
     return Plan(
-        steps=step_list.build(connection, release, rights, moves),
+        steps=steps,
         warnings=tuple(warnings),
+        tables=_notes(connection, release, moves, tables, steps),
         release=release,
         rights=rights,
         session=session_settings(connection.info.server_version, SEARCH_PATH),
     )
+
+
+def _release(connection: Connection, folders: ReleaseFolders, request: Request) -> Release:
+    """The release for the queue of this database, which others may have made."""
+    schema = request.queue_schema or procrastinate_schema.recorded(connection)
+    release = read_release(folders, schema)
+    if not release.procrastinate.migrations:
+        return release
+    procrastinate_schema.check_name(connection, schema)
+    if not procrastinate_schema.is_of_others(connection, release.procrastinate):
+        return release
+    procrastinate_schema.check_usable(connection, schema)
+    nothing = procrastinate_schema.read_chain(None, schema)
+    return replace(release, procrastinate=nothing, queue_of_others=True)
+
+
+def _tables(connection: Connection, release: Release, moves: Moves, request: Request) -> BindingPlan:
+    """What is to be done about the application's tables; nothing on a way back."""
+    if not release.binds or moves.back:
+        return BindingPlan()
+    tables = binding_plan.make(connection, request)
+    # Anywhere before the newest migration no code is loaded, and the views are made by code.
+    return tables if moves.reaches_newest else replace(tables, prepare=(), views=())
+
+
+def _notes(
+    connection: Connection, release: Release, moves: Moves, tables: BindingPlan, steps: tuple[Step, ...]
+) -> tuple[TableNote, ...]:
+    before = recorded(connection) if release.binds else None
+    gone = missing_tables(connection, before) if before else []
+    found = notes(before, tables, steps, bool(moves.back), moves.to_base)
+    return tuple(note for note in found if note.table not in gone)
+
+
+def _check_tables(connection: Connection, release: Release, moves: Moves, tables: BindingPlan) -> list[str]:
+    if tables.adopts is None or not (moves.forward or tables.changed or tables.views):
+        return []
+    scripts = [release.adoption_check]
+    if relation_exists(connection, "pg_catalog", "pg_dist_partition"):
+        scripts.append(release.distribution_check)
+    warnings = preflight.check_adoptable(connection, scripts, tables.adopts)
+    binding_checks.check_doubled_status(connection, tables.adopts)
+    binding_checks.check_states(connection, tables.adopts)
+    binding_checks.check_key_expression(connection, tables.adopts.content)
+    return warnings
 
 
 def _moves(connection: Connection, release: Release, to: str | None) -> Moves:
@@ -90,6 +161,7 @@ def _moves(connection: Connection, release: Release, to: str | None) -> Moves:
         back=back,
         forward=forward,
         reaches_newest=not back and target == len(known) - 1,
+        to_base=target < 0,
     )
 
 
@@ -97,8 +169,7 @@ def _pending_procrastinate(connection: Connection, chain: MigrationChain) -> tup
     if not chain.migrations:
         return ()
     applied = chain.ledger.applied(connection)
-    preflight.check_procrastinate(connection, applied)
-    verify_checksums(applied, chain.migrations, "schema procrastinate")
+    verify_checksums(applied, chain.migrations, f"schema {chain.ledger.schema}")
     return tuple(m for m in chain.migrations if m.id not in applied)
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import psycopg
+
 from reaper.db.connection import Connection
-from reaper.errors import MigrationRefused
-from reaper.migrate.ledger import relation_exists
+from reaper.errors import MigrationRefused, WouldLoseInformation
+from reaper.migrate.binding import Binding
+from reaper.migrate.step import Step
 
 OLDEST_SERVER = 150000
+ENCODING_HINT = (
+    "reaper needs UTF8. Create another database (create database … encoding 'UTF8' template template0) and"
+    " restore a dump of this one into it: pg_dump --encoding=UTF8 converts, except from SQL_ASCII, whose"
+    " bytes must be UTF-8 already."
+)
 
 
 def check_server(connection: Connection) -> None:
-    """Refuse servers that are too old, and standbys."""
+    """Refuse servers that are too old, standbys, and databases that cannot hold every character."""
     version = connection.info.server_version
     if version < OLDEST_SERVER:
         raise MigrationRefused(
@@ -19,6 +29,15 @@ def check_server(connection: Connection) -> None:
     row = connection.execute("select pg_is_in_recovery()").fetchone()
     if row and row[0]:
         raise MigrationRefused("this server is a standby", "Migrate on the primary.")
+    if problem := encoding_problem(connection):
+        raise MigrationRefused(f"{problem}; nothing was changed", ENCODING_HINT)
+
+
+def encoding_problem(connection: Connection) -> str | None:
+    """Why the database's encoding will not do; it is chosen when a database is created, and stays."""
+    row = connection.execute("select current_database(), current_setting('server_encoding')").fetchone()
+    assert row is not None
+    return None if row[1] == "UTF8" else f"database {row[0]!r} has encoding {row[1]}"
 
 
 def check_may_create_schemas(connection: Connection, schemas: list[str]) -> None:
@@ -38,13 +57,12 @@ def check_may_create_schemas(connection: Connection, schemas: list[str]) -> None
         )
 
 
-def check_adoptable(connection: Connection, script: str) -> list[str]:
+def check_adoptable(connection: Connection, scripts: Iterable[str], binding: Binding) -> list[str]:
     """Refuse tables of the application that reaper cannot serve; the warnings about the others."""
-    if not script:
-        return []
     with connection.transaction():
         connection.execute("set transaction read only")
-        rows = connection.execute(script).fetchall()
+        connection.execute("select set_config('reaper.binding', %s, true)", (binding.as_json(),))
+        rows = [row for script in scripts if script for row in connection.execute(script)]
     problems = [(severity, f"{subject}: {problem}", fix) for severity, subject, problem, fix in rows]
     if refused := [(text, fix) for severity, text, fix in problems if severity == "refuse"]:
         raise MigrationRefused(
@@ -55,11 +73,24 @@ def check_adoptable(connection: Connection, script: str) -> list[str]:
     return [f"{text}. {fix}" for _, text, fix in problems]
 
 
-def check_procrastinate(connection: Connection, applied: dict[str, str]) -> None:
-    """Refuse a procrastinate schema that reaper did not create: its version is unknown."""
-    if not applied and relation_exists(connection, "procrastinate", "procrastinate_jobs"):
-        raise MigrationRefused(
-            "schema procrastinate exists, but reaper did not create it: its ledger is missing",
-            "Rename it (alter schema procrastinate rename to procrastinate_old), or drop it if its jobs are"
-            " done; then migrate again.",
+def check_losses(connection: Connection, steps: Iterable[Step]) -> None:
+    """Refuse a way back that would lose something before its first step, with all that it would lose."""
+    losses = [
+        error for step in steps if step.guarded and (error := _loss(connection, step.statements[0].text))
+    ]
+    if losses:
+        raise WouldLoseInformation(
+            "nothing was changed: " + "; ".join(str(error.diag.message_primary) for error in losses),
+            "\n".join(dict.fromkeys(str(error.diag.message_hint) for error in losses)),
         )
+
+
+def _loss(connection: Connection, guard: str) -> psycopg.Error | None:
+    try:
+        with connection.transaction(force_rollback=True):
+            connection.execute(guard)
+    except psycopg.Error as error:
+        if error.sqlstate != "RP007":
+            raise
+        return error
+    return None

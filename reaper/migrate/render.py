@@ -8,8 +8,13 @@ from reaper.migrate.connection import APPLICATION_NAME
 from reaper.migrate.plan import Plan
 from reaper.migrate.step import Statement, Step
 
+HERE = "-- What `reaper migrate` would run on this database, in this order. Nothing has been applied.\n"
+FRESH = """\
+-- What `reaper migrate` would run on a new, empty database, in this order. REAPER_DATABASE_URL is not set, so
+-- no database was looked at: with it this is the script for that database. Run it as a superuser; another
+-- role lacks a GRANT that `reaper migrate` would add.
+"""
 _HEAD = f"""\
--- What `reaper migrate` would run on this database, in this order. Nothing has been applied.
 -- To run it by hand: psql -X -f this.sql, on a direct connection. `reaper migrate` also tries a step again
 -- that could not get its locks, and holds an advisory lock against a second migrator.
 \\set ON_ERROR_STOP on
@@ -17,14 +22,15 @@ set application_name = '{APPLICATION_NAME}';
 """
 
 
-def render(plan: Plan) -> str:
+def render(plan: Plan, about: str = HERE) -> str:
     """The script; it ends in the same state, ledger included, as the migration itself."""
     if plan.empty:
         return "-- The schema is up to date: nothing would be run.\n"
-    return "\n".join([_HEAD + _lines(Statement(text) for text in plan.session), *_parts(plan)])
+    return "\n".join([about + _HEAD + _lines(Statement(text) for text in plan.session), *_parts(plan)])
 
 
 def _parts(plan: Plan) -> Iterator[str]:
+    yield from (f"-- {note.table}: {'; '.join(note.facts)}" for note in plan.tables)
     yield from (f"-- warning: {text}" for text in plan.warnings)
     for step in plan.steps:
         yield "\n".join(_step(step))

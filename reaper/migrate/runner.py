@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import psycopg
 from psycopg import errors
@@ -10,7 +11,7 @@ from psycopg.errors import Diagnostic
 
 from reaper.db.connection import Connection, translate
 from reaper.errors import DatabaseError, LockLost, MigrationError, MigrationRefused, ReaperError
-from reaper.migrate import code, migrator_rights, step_list
+from reaper.migrate import migrator_rights, step_list
 from reaper.migrate.lock_retry import LockRetry
 from reaper.migrate.migration_lock import MigrationLock
 from reaper.migrate.plan import Plan
@@ -19,6 +20,8 @@ from reaper.migrate.step import Kind, Statement, Step
 
 Say = Callable[[str], None]
 _DONE = {Kind.APPLY: "applied", Kind.APPLY_PROCRASTINATE: "applied", Kind.ROLL_BACK: "rolled back"}
+# What follows upon the drop of the code.
+_WAY_BACK = (Kind.RELEASE_TABLE, Kind.ROLL_BACK)
 _ON_ROLES = (Kind.CREATE_ROLES, Kind.GRANT_OWNER)
 
 
@@ -46,7 +49,7 @@ class Runner:
             except LockLost:
                 raise
             except ReaperError:
-                if step.kind is Kind.ROLL_BACK:
+                if step.kind in _WAY_BACK:
                     self._restore_code(plan)
                 raise
         self._conclude(plan)
@@ -110,17 +113,22 @@ class Runner:
                 self._connection.execute(statement.text)
 
     def _restore_code(self, plan: Plan) -> None:
-        """The code was dropped for a way back that did not begin: bring it back."""
+        """The code was dropped for a way back that did not begin: bring it back.
+
+        Views cannot be where columns were dropped from the application's table already; then nothing is
+        claimed until the next migration, in whichever direction. What stopped the way back is told, not this.
+        """
         if self.report.rolled_back or self._connection.closed:
             return
-        changes = code.plan(plan.release.code, code.loaded(self._connection))
-        self._take(step_list.load_code(self._connection, plan.release, changes), plan)
+        with suppress(ReaperError):
+            for step in step_list.restore_code(self._connection, plan.release):
+                self._take(step, plan)
 
     def _conclude(self, plan: Plan) -> None:
         self.report.version = max(plan.release.own.ledger.applied(self._connection), default=None)
         if not self.report.rolled_back:
             return
-        self.report.notes.append("schema procrastinate is kept: the package has no rollback")
+        self.report.notes.append(f"schema {plan.release.queue_schema} is kept: procrastinate has no rollback")
         if self.report.version is None:
             self.report.notes.append(
                 "the ledger in schema reaper and the roles are kept; drop them by hand if not needed"
@@ -133,6 +141,12 @@ class Runner:
             return migrator_rights.refusal(plan.rights, plan.release.roles_script)
         if step.kind in (Kind.LOAD_CODE, Kind.DROP_CODE):
             return _code_failure(self._running, error)
+        if step.kind is Kind.PREPARE_TABLE and isinstance(error, errors.UniqueViolation):
+            return MigrationRefused(
+                f"{step.title}: {error.diag.message_detail or error}",
+                "Two contents name one object, and would lose it together: give one of them another key, or"
+                " bind object_key to what really names the objects; then migrate again.",
+            )
         ours = translate(error)
         done = _DONE.get(step.kind)
         message = f"{step.name} was not {done}: {ours.message}" if done else f"{step.title}: {ours.message}"

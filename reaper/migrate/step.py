@@ -16,12 +16,19 @@ class Kind(StrEnum):
     CREATE_LEDGER = "create_ledger"
     CLEAR_LOCK_ROW = "clear_lock_row"
     APPLY_PROCRASTINATE = "apply_procrastinate"
+    GRANT_QUEUE = "grant_queue"
+    RECORD_QUEUE = "record_queue"
     DROP_CODE = "drop_code"
     ROLL_BACK = "roll_back"
     DROP_UNFINISHED_INDEX = "drop_unfinished_index"
     APPLY = "apply"
+    RECORD_BINDING = "record_binding"
+    PREPARE_TABLE = "prepare_table"
+    RELEASE_TABLE = "release_table"
     LOAD_CODE = "load_code"
+    CREATE_VIEWS = "create_views"
     GIVE_TO_OWNER = "give_to_owner"
+    REGISTER_SERVICES = "register_services"
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Step:
     dropped: tuple[str, ...] = ()
     transactional: bool = True
     skip_if: str | None = None
+    # Whether the first statement only looks whether something would be lost, and raises RP007 then.
+    guarded: bool = False
     lock_timeout: str = LOCK_TIMEOUT
     role: str | None = None
     search_path: str | None = None

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from reaper.db.connection import Connection
-from reaper.migrate import code, migrator_rights, procrastinate_schema, unfinished_indexes
+from reaper.migrate import (
+    binding_plan,
+    code,
+    migrator_rights,
+    procrastinate_schema,
+    service_registration,
+    unfinished_indexes,
+)
+from reaper.migrate.binding_plan import BindingPlan
 from reaper.migrate.code import CodePlan
 from reaper.migrate.code_replacement import CodeStatements, record_statements
 from reaper.migrate.ledger import MigrationChain
 from reaper.migrate.migration_files import Migration, Rollback
 from reaper.migrate.migrator_rights import MigratorRights
 from reaper.migrate.release import Release
+from reaper.migrate.service_registration import ServiceDefaults
 from reaper.migrate.step import LOCK_TIMEOUT, Kind, Statement, Step, statements
 
 _NO_TABLE = "none on existing tables"
@@ -37,18 +46,42 @@ class Moves:
     back: tuple[Migration, ...]
     forward: tuple[Migration, ...]
     reaches_newest: bool
+    # Whether nothing of ours is to be left, not even in the application's tables.
+    to_base: bool = False
 
 
-def build(connection: Connection, release: Release, rights: MigratorRights, moves: Moves) -> tuple[Step, ...]:
+def build(
+    connection: Connection,
+    release: Release,
+    rights: MigratorRights,
+    moves: Moves,
+    tables: BindingPlan,
+    services: Iterable[ServiceDefaults] = (),
+) -> tuple[Step, ...]:
     """Look at the database and list what is to be done; changes nothing."""
+    first, others = moves.forward[:1], moves.forward[1:]
+    # The tables are bound as soon as there is a place to write it down: the next migration looks there.
+    if not first or first[0] is not release.own.migrations[0]:
+        first, others = (), moves.forward
     return (
         *_roles(connection, release, rights),
         *(step for chain in release.chains for step in _ledger(connection, chain)),
         *_procrastinate(release.procrastinate, moves.procrastinate),
-        *_way_back(connection, release, moves.back),
-        *unfinished_indexes.drop_steps(connection, moves.forward),
-        *(_apply(release.own, migration) for migration in moves.forward),
+        *_queue_of_others(connection, release, moves),
+        *_way_back(connection, release, moves),
+        *unfinished_indexes.drop_steps(connection, moves.forward, tables.prepare),
+        *(_apply(release.own, migration) for migration in first),
+        *tables.record,
+        *(_apply(release.own, migration) for migration in others),
+        *tables.prepare,
         *_code(connection, release, moves),
+        *(
+            procrastinate_schema.record_steps(connection, release.queue_schema)
+            if moves.reaches_newest
+            else ()
+        ),
+        *tables.views,
+        *(service_registration.steps(connection, services) if moves.reaches_newest else ()),
     )
 
 
@@ -66,6 +99,13 @@ def load_code(connection: Connection, release: Release, changes: CodePlan) -> St
         names=tuple(file.path for file in changes.load),
         dropped=changes.drop,
     )
+
+
+def restore_code(connection: Connection, release: Release) -> Iterator[Step]:
+    """Load the code again, and what is made by it, after a way back that did not begin."""
+    yield load_code(connection, release, code.plan(release.code, code.loaded(connection)))
+    if release.binds:
+        yield from binding_plan.restore_views(connection)
 
 
 def _roles(connection: Connection, release: Release, rights: MigratorRights) -> Iterator[Step]:
@@ -112,45 +152,56 @@ def _procrastinate(chain: MigrationChain, pending: tuple[Migration, ...]) -> Ite
     """Its objects are unqualified, so its schema is the search path; their owner makes them."""
     for migration in pending:
         # With the last step, so that a killed run cannot leave them out.
-        grants = (procrastinate_schema.GRANTS,) if migration is pending[-1] else ()
+        grants = (procrastinate_schema.grants(chain.ledger.schema),) if migration is pending[-1] else ()
         yield Step(
             kind=Kind.APPLY_PROCRASTINATE,
             title=f"apply {migration.id} of procrastinate",
-            locks="tables of schema procrastinate",
+            locks=f"tables of schema {chain.ledger.schema}",
             statements=statements(*migration.statements, *grants),
             record=statements(*chain.ledger.record_statements(migration)),
             names=(migration.id,),
             role=migrator_rights.OWNER,
-            search_path=procrastinate_schema.SCHEMA,
+            search_path=chain.ledger.schema,
         )
 
 
-def _way_back(connection: Connection, release: Release, pending: tuple[Migration, ...]) -> Iterator[Step]:
+def _queue_of_others(connection: Connection, release: Release, moves: Moves) -> Iterator[Step]:
+    if release.queue_of_others and moves.reaches_newest:
+        yield from procrastinate_schema.use_steps(connection, release.queue_schema)
+
+
+def _way_back(connection: Connection, release: Release, moves: Moves) -> Iterator[Step]:
     """Code goes first, it uses the tables."""
-    loaded = tuple(code.loaded(connection)) if pending else ()
+    loaded = tuple(code.loaded(connection)) if moves.back else ()
     if loaded:
         yield Step(
             kind=Kind.DROP_CODE,
             title=f"drop {len(loaded)} functions, triggers and views",
             locks="views and tables with triggers ACCESS EXCLUSIVE for moments",
-            statements=CodeStatements(connection, release.code).drop_all(loaded),
+            statements=(
+                *statements(*(binding_plan.views_to_drop(connection) if release.binds else ())),
+                *CodeStatements(connection, release.code).drop_all(loaded),
+            ),
             record=statements("delete from reaper.code_files"),
             dropped=loaded,
         )
-    for migration in pending:
+    if moves.back and moves.to_base and release.binds:
+        yield from binding_plan.release_steps(connection)
+    for migration in moves.back:
         yield _roll_back(release.own, migration)
 
 
 def _roll_back(chain: MigrationChain, migration: Migration) -> Step:
     assert migration.rollback is not None, "read_migrations refuses a migration without a rollback"
     part = migration.rollback
-    return _migration_step(
+    step = _migration_step(
         Kind.ROLL_BACK,
         f"roll back {migration.id}: {part.summary}",
         migration,
         part,
         chain.ledger.forget_statements,
     )
+    return replace(step, guarded=part.guarded)
 
 
 def _apply(chain: MigrationChain, migration: Migration) -> Step:

@@ -18,16 +18,21 @@ _INVALID = """
       from pg_catalog.pg_index i
       join pg_catalog.pg_class c on c.oid = i.indexrelid
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-      join pg_catalog.pg_class t on t.oid = i.indrelid
      where not i.indisvalid
-       and (n.nspname = 'reaper' or n.nspname = 'public' and t.relname in ('pastes', 'content'))
 """
 
 
-def drop_steps(connection: Connection, pending: Iterable[Migration]) -> list[Step]:
-    """Drop those that a pending migration will build: IF NOT EXISTS would take them for finished ones."""
+def drop_steps(
+    connection: Connection, pending: Iterable[Migration], prepared: Iterable[Step] = ()
+) -> list[Step]:
+    """Drop those that a pending step will build: IF NOT EXISTS would take them for finished ones."""
     words = {word for m in pending for text in m.statements for word in re.findall(r"\w+", text)}
-    found = (sql.Identifier(*row).as_string() for row in connection.execute(_INVALID) if row[1] in words)
+    names = {name for step in prepared for name in step.names}
+    found = (
+        sql.Identifier(*row).as_string()
+        for row in connection.execute(_INVALID)
+        if row[1] in names or (row[0] == "reaper" and row[1] in words)
+    )
     return [_drop(index) for index in found]
 
 

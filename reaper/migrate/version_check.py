@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from psycopg import errors
+from psycopg import errors, sql
 
 from reaper.db.connection import Connection
 from reaper.errors import ConfigError, SchemaTooOld
@@ -35,6 +35,11 @@ def _applied(connection: Connection) -> set[str]:
         return set()
     except errors.InsufficientPrivilege:
         raise ConfigError(
-            "this login may not use schema reaper",
-            "Grant it one of reaper_worker, reaper_app, reaper_ops, reaper_ro.",
+            f"login {connection.info.user} may not use schema reaper",
+            f"Run: grant reaper_worker to {_quoted(connection.info.user)} (a worker, a drain),"
+            " or reaper_ops (operators), reaper_ro (monitoring), reaper_app (applications).",
         ) from None
+
+
+def _quoted(login: str) -> str:
+    return sql.Identifier(login).as_string()

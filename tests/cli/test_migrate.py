@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.cli.conftest import Run
@@ -103,3 +104,77 @@ def test_a_person_at_a_terminal_gets_the_plan_as_a_table(empty_db_dsn: str) -> N
     """The one test here in a process of its own, in which a warning of any import would be an error."""
     command = [sys.executable, "-W", "error", "-c", ENTRY, "migrate", "--plan"]
     assert "what it does" in terminal.shown(command, variables={"REAPER_DATABASE_URL": empty_db_dsn})
+
+
+OTHER_NAMES = """
+    create schema app;
+    create table app.blobs (sha text primary key, refs int not null);
+    create table app.documents (id text primary key, sha text not null, dies_at timestamptz);
+"""
+FILE = """
+[tables.pastes]
+table = "app.documents"
+short_code = "id"
+content_hash = "sha"
+expires_at = "dies_at"
+[tables.content]
+table = "app.blobs"
+content_hash = "sha"
+ref_count = "refs"
+"""
+OPTIONS = [
+    *(
+        "--bind",
+        "pastes=app.documents",
+        "--bind",
+        "pastes.short_code=id",
+        "--bind",
+        "pastes.content_hash=sha",
+    ),
+    *("--bind", "pastes.expires_at=dies_at", "--bind", "content=app.blobs"),
+    *("--bind", "content.content_hash=sha", "--bind", "content.ref_count=refs"),
+]
+
+
+@pytest.fixture
+def documents(empty_db_dsn: str) -> str:
+    """An application with tables of other names."""
+    with psycopg.connect(empty_db_dsn, autocommit=True) as connection:
+        connection.execute(OTHER_NAMES)
+    return empty_db_dsn
+
+
+def test_tables_of_other_names_are_asked_for_instead_of_doubled(migrate: Run, documents: str) -> None:
+    done = migrate()
+    assert done.code == 4
+    assert "app.blobs (refs); app.documents (dies_at)" in done.err
+    assert "--create-tables" in done.err
+    with psycopg.connect(documents) as connection:
+        assert connection.execute("select to_regclass('public.pastes')").fetchone() == (None,)
+
+
+@pytest.mark.usefixtures("documents")
+@pytest.mark.parametrize("by", ["file", "options"])
+def test_tables_of_other_names_are_bound_by_the_file_or_by_options(
+    migrate: Run, tmp_path: Path, by: str
+) -> None:
+    if by == "file":
+        (tmp_path / "reaper.toml").write_text(FILE)
+    options = OPTIONS if by == "options" else []
+    assert "app.documents" in migrate("--plan", *options).out
+    assert "alter table app.documents" in migrate("--sql", *options).out
+    assert migrate(*options).code == 0
+    assert "nothing was changed" in migrate().out
+
+
+def test_a_misspelt_binding_is_a_configuration_error(migrate: Run) -> None:
+    done = migrate("--bind", "pastes.expire=x")
+    assert done.code == 4
+    assert "--bind pastes.expire is not known; did you mean expires_at?" in done.err
+
+
+def test_without_a_database_the_sql_is_that_of_a_fresh_installation(bare_run: Run) -> None:
+    done = bare_run("migrate", "--sql")
+    assert (done.code, done.err) == (0, "")
+    assert "create table if not exists reaper.batches" in done.out
+    assert bare_run("migrate", "--plan").code == 4

@@ -143,13 +143,16 @@ def test_references_that_keep_pastes_from_being_deleted_are_named(empty_db_dsn: 
 
 def test_pastes_without_content_stop_the_migration_until_they_are_mended(empty_db_dsn: str) -> None:
     build(empty_db_dsn, "delete from content where content_hash in ('hash-0', 'hash-1')")
-    with pytest.raises(DatabaseError, match="4 paste rows name content that does not exist") as refusal:
+    with pytest.raises(
+        DatabaseError, match=r"4 rows of public\.pastes name content that does not exist"
+    ) as refusal:
         migrate(empty_db_dsn)
     assert "run reaper migrate again" in str(refusal.value.hint)
     assert refusal.value.sqlstate == "23503"
     with admin(empty_db_dsn) as connection:
         connection.execute("delete from pastes where content_hash in ('hash-0', 'hash-1')")
-    assert migrate(empty_db_dsn).applied[0] == "0005.validated-constraints"
+    assert "validate pastes_content_hash_fkey" in " ".join(s.title for s in plan(empty_db_dsn).steps)
+    migrate(empty_db_dsn)
     assert len(drain(empty_db_dsn)) == 38
 
 
@@ -183,15 +186,15 @@ def test_a_complete_rollback_gives_the_tables_back_as_they_were(empty_db_dsn: st
 LOSSES = {
     "keys": (
         "update content set object_key = content_hash || '/x'",
-        "content.object_key would lose what 30 rows",
+        r"would lose what 30 rows hold in public\.content\.object_key",
     ),
     "sizes": (
         "update content set size_bytes = 5 where content_hash = 'hash-1'",
-        "content.size_bytes would lose what 1 rows",
+        r"would lose what 1 rows hold in public\.content\.size_bytes",
     ),
     "marks": (
         "update pastes set deletion_status = 'DELETION_IN_PROGRESS' where id < 4",
-        "pastes.deletion_status would lose what 3 rows",
+        r"would lose what 3 rows hold in public\.pastes\.deletion_status",
     ),
     "claims": (
         "select reaper.claim_expired()",

@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
 from reaper.dev.embedded import Postgres
 from reaper.errors import MigrationRefused
 from reaper.migrate import migrate
-from reaper.migrate.release_folders import installed_folders
 from tests.support.migrate.catalogue_snapshot import catalogue
 from tests.support.migrate.existing_application import build
+from tests.support.migrate.logins import Login, new_login, table_owner
 from tests.support.migrate.release_folder import admin, one
-
-
-class Login:
-    """An ordinary login of the test's database."""
-
-    def __init__(self, dsn: str, name: str) -> None:
-        self.name, self.dsn, self._admin_dsn = name, make_conninfo(dsn, user=name), dsn
-
-    def may(self, rights: str) -> None:
-        """Grant it something."""
-        with admin(self._admin_dsn) as connection:
-            connection.execute(sql.SQL(f"grant {rights} to {{}}").format(sql.Identifier(self.name)))
-
-
-@contextmanager
-def new_login(server: Postgres, dsn: str, kind: str) -> Iterator[Login]:
-    name = f"{kind}_{uuid4().hex[:8]}"
-    with psycopg.connect(server.dsn(), autocommit=True) as cluster:
-        cluster.execute(sql.SQL("create role {} login").format(sql.Identifier(name)))
-        yield Login(dsn, name)
-        with admin(dsn) as connection:
-            connection.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(name)))
-        cluster.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
 
 
 @pytest.fixture
 def owner(server: Postgres, empty_db_dsn: str) -> Iterator[Login]:
     """The owner of the tables, in a cluster where a superuser has made reaper's roles."""
-    with admin(empty_db_dsn) as connection:
-        connection.execute((installed_folders().sql / "roles.sql").read_bytes())
-    with new_login(server, empty_db_dsn, "owner") as login:
-        login.may("create on schema public")
+    with table_owner(server, empty_db_dsn) as login:
         build(login.dsn)
         yield login
 

@@ -17,8 +17,7 @@ from threading import Event
 import psycopg
 import pytest
 
-from reaper.migrate import migrate
-from reaper.migrate.release_folders import installed_folders
+from reaper.migrate import migrate, plan
 from tests.support.migrate.existing_application import FOREIGN_KEY, build
 from tests.support.migrate.release_folder import admin, one
 
@@ -86,24 +85,22 @@ def single_rows(code: str, n: int) -> list[list[list[object]]]:
     ]
 
 
-def announced() -> set[tuple[str, str]]:
-    """The table and mode of each lock that a `-- locks:` line of this release speaks of."""
-    folders = installed_folders()
-    paths = [path for root in (folders.migrations, folders.sql) for path in root.rglob("*.sql")]
-    texts = [path.read_text() for path in paths if not path.name.endswith(".rollback.sql")]
-    lines = [line for text in texts for line in re.findall(r"^-- locks: (.*)$", text, re.MULTILINE)]
+def announced(dsn: str) -> set[tuple[str, str]]:
+    """The table and mode of each lock that a step of the plan speaks of."""
     return {
         (table, "".join(word.capitalize() for word in mode.split()) + "Lock")
-        for line in lines
-        for before, mode in re.findall(r"(.*?)((?:\b(?:ACCESS|ROW|SHARE|UPDATE|EXCLUSIVE)\b ?)+)", line)
-        for table in re.findall(r"\b(?:pastes|content)\b", before)
+        for step in plan(dsn).steps
+        for before, mode in re.findall(r"(.*?)((?:\b(?:ACCESS|ROW|SHARE|UPDATE|EXCLUSIVE)\b ?)+)", step.locks)
+        for table in re.findall(r"\bpublic\.(pastes|content)\b", before)
     }
 
 
-def test_the_announcements_are_understood() -> None:
-    assert ("content", "ShareRowExclusiveLock") in announced()
-    assert ("pastes", "AccessExclusiveLock") in announced()
-    assert not {("pastes", "ShareLock"), ("content", "ShareLock"), ("pastes", "ExclusiveLock")} & announced()
+def test_the_announcements_are_understood(empty_db_dsn: str) -> None:
+    build(empty_db_dsn)
+    told = announced(empty_db_dsn)
+    assert ("content", "ShareRowExclusiveLock") in told
+    assert ("pastes", "AccessExclusiveLock") in told
+    assert not {("pastes", "ShareLock"), ("content", "ShareLock"), ("pastes", "ExclusiveLock")} & told
 
 
 INDEXES = ["create index due on pastes (expires_at)", "create index of on pastes (content_hash)"]
@@ -122,6 +119,7 @@ def test_a_million_rows_are_adopted_while_the_application_writes(
     record_property: Callable[[str, object], None],
 ) -> None:
     build(empty_db_dsn, *more, rows=sized(rows, rows // 10))
+    told = announced(empty_db_dsn)
     stop, sampler = Event(), Sampler(empty_db_dsn)
     with ThreadPoolExecutor(WRITERS + 1) as threads:
         watching = threads.submit(sampler.watch, stop)
@@ -146,7 +144,7 @@ def test_a_million_rows_are_adopted_while_the_application_writes(
         print(f"{name}: {figure}")
 
     assert one(empty_db_dsn, "select count(*) from pastes where content_hash = 'hash-7'") >= 2
-    unannounced = {lock: span for lock, span in sampler.held().items() if lock not in announced()}
+    unannounced = {lock: span for lock, span in sampler.held().items() if lock not in told}
     assert not {lock: span for lock, span in unannounced.items() if span > 0.1}
     assert all(span < 1 for span in sampler.held().values())
     assert all(done > 0 and longest < 2 for done, longest in written)

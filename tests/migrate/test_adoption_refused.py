@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 from reaper.errors import MigrationRefused
@@ -95,8 +96,16 @@ HOPELESS = {
         "takes part in table inheritance",
         "no inherit",
     ),
-    "pastes alone": ("drop table content", "public.pastes: exists without public.content", "both tables"),
-    "content alone": ("drop table pastes", "public.content: exists without public.pastes", "both tables"),
+    "pastes alone": (
+        "drop table content",
+        "public.content does not exist; public.pastes exists",
+        "both tables",
+    ),
+    "content alone": (
+        "drop table pastes",
+        "public.pastes does not exist; public.content exists",
+        "both tables",
+    ),
 }
 EVERY = MENDABLE | HOPELESS
 
@@ -146,6 +155,22 @@ def test_a_foreign_key_that_is_not_enforced_is_refused(empty_db_dsn: str) -> Non
     with pytest.raises(MigrationRefused, match="content_of_paste: is not enforced") as refusal:
         migrate(empty_db_dsn)
     assert "drop constraint content_of_paste" in str(refusal.value.hint)
+
+
+def test_a_collation_under_which_other_texts_are_equal_is_refused(empty_db_dsn: str) -> None:
+    """Drops compare hashes as texts: what the foreign key takes for equal they would not find."""
+    try:
+        with admin(empty_db_dsn) as connection:
+            connection.execute(
+                "create collation loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+            )
+    except psycopg.errors.FeatureNotSupported:
+        pytest.skip("this PostgreSQL is built without ICU, which such collations need")
+    alter = "alter table {} alter content_hash type varchar(64) collate loose"
+    build(empty_db_dsn, alter.format("content"), alter.format("pastes"))
+    with pytest.raises(MigrationRefused, match="loose, under which different texts are equal") as refusal:
+        migrate(empty_db_dsn)
+    assert 'alter column content_hash type character varying collate "C"' in str(refusal.value.hint)
 
 
 def test_all_that_is_wrong_is_said_at_once(empty_db_dsn: str) -> None:

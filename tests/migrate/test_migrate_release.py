@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reaper.errors import MigrationRefused, WouldLoseInformation
+from reaper.errors import WouldLoseInformation
 from reaper.migrate import check_schema, code, migrate
 from reaper.migrate.migration_files import migration_ids, read_migrations
 from reaper.migrate.release_folders import installed_folders
@@ -54,12 +54,32 @@ def test_a_rollback_that_would_lose_pastes_refuses_and_the_schema_still_works(ds
     assert column(dsn, "select invariant from reaper.check_invariants()") == []
 
 
-def test_a_changed_setting_stops_the_way_back_before_the_first_table_goes(dsn: str) -> None:
+def test_a_changed_setting_stops_the_way_back_before_the_settings_go(dsn: str) -> None:
     with admin(dsn) as connection:
         connection.execute("update reaper.settings set drain_slots = 3, wait_for_standby = '*'")
     with pytest.raises(WouldLoseInformation, match=r"changed in it: drain_slots, wait_for_standby$"):
         migrate(dsn, to="base")
+    # What is newer than the settings went, and held nothing.
+    assert "0010.settings" not in migrate(dsn).applied
+    assert one(dsn, "select drain_slots from reaper.settings") == 3
+
+
+def test_a_bucket_whose_marker_names_the_installation_stops_the_way_back(dsn: str) -> None:
+    with admin(dsn) as connection:
+        [(me,)] = connection.execute("select installation_id from reaper.installation").fetchall()
+        connection.execute("select reaper.record_backend_owner('default', %s, 'ours', 'marker')", [me])
+    with pytest.raises(WouldLoseInformation, match="name: default"):
+        migrate(dsn, to="base")
     assert not migrate(dsn).applied
+    assert one(dsn, "select installation_id from reaper.installation") == me
+
+
+def test_a_second_migration_keeps_the_identity_of_the_installation(dsn: str) -> None:
+    with admin(dsn) as connection:
+        [(me,)] = connection.execute("select installation_id from reaper.installation").fetchall()
+        [file] = installed_folders().migrations.glob("*.installation.sql")
+        connection.execute(file.read_bytes())
+    assert one(dsn, "select installation_id from reaper.installation") == me
 
 
 def test_the_schema_of_internal_functions_belongs_to_the_owner_and_nobody_else_may_use_it(dsn: str) -> None:
@@ -116,20 +136,6 @@ def test_procrastinates_objects_belong_to_reaper_owner_and_stay_when_reaper_goes
     assert column(empty_db_dsn, owners) == ["reaper_owner"]
     migrate(empty_db_dsn, to="base")
     assert one(empty_db_dsn, JOBS) == 0
-
-
-def test_a_procrastinate_schema_that_somebody_else_made_is_refused_with_the_fix(empty_db_dsn: str) -> None:
-    procrastinate = installed_folders().procrastinate
-    assert procrastinate is not None
-    with admin(empty_db_dsn) as connection:
-        connection.execute("create schema procrastinate; set search_path = procrastinate")
-        connection.execute((procrastinate.parent / "schema.sql").read_text())
-    with pytest.raises(MigrationRefused, match="its ledger is missing"):
-        migrate(empty_db_dsn)
-    assert one(empty_db_dsn, "select to_regnamespace('reaper')") is None
-    with admin(empty_db_dsn) as connection:
-        connection.execute("alter schema procrastinate rename to procrastinate_old")
-    assert migrate(empty_db_dsn).changed
 
 
 def test_procrastinates_migrations_make_what_its_own_schema_file_makes(empty_db_dsn: str, dsn: str) -> None:

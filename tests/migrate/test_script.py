@@ -37,7 +37,7 @@ LEDGER = """
     union all select 'checksum', id, sha256 from {s}.migration_files
 """
 CODE = "select 'code', path, sha256 from reaper.code_files"
-PROVENANCE = "select 'made', object, null from reaper.provenance"
+PROVENANCE = "select 'made', concat_ws(' ', kind, table_name, name), null from reaper.provenance"
 
 
 def rows(connection: psycopg.Connection[Any], query: str) -> list[str]:

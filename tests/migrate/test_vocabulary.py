@@ -6,11 +6,24 @@ from tests.support.paste_fixtures import Connection, column
 
 # The first word of everything that writes. A new one belongs here only if none of these says it.
 VERBS = {
-    *("abort", "add", "adopt", "begin", "block", "claim", "close", "collect", "commit", "delete", "disable"),
+    *(
+        "abort",
+        "add",
+        "adopt",
+        "begin",
+        "bind",
+        "block",
+        "claim",
+        "close",
+        "collect",
+        "commit",
+        "delete",
+        "disable",
+    ),
     *("disown", "drain", "drop", "enable", "enqueue", "extend", "finish", "fold", "free", "heartbeat"),
     *("lease", "lock", "mark", "move", "pause", "postpone", "prune", "purge", "record", "register"),
     *("release", "remove", "repair", "reschedule", "rescue", "reset", "resume", "retire", "retry", "return"),
-    *("run", "set", "sync", "write"),
+    *("run", "set", "sync", "unblock", "write"),
 }
 # Other words for acts that have one already.
 FORBIDDEN = {
