@@ -9,6 +9,7 @@ from typing import Generic, Self, TypeVar
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from reaper.db import session_settings
 from reaper.db.connection import Connection, parameters, register_time_loader, translate
 from reaper.db.retry import NoFreeConnection, RetryPolicy
 
@@ -77,4 +78,4 @@ class Pool(Generic[Q]):
 
 def _configured(connection: Connection) -> None:
     register_time_loader(connection)
-    connection.execute("set default_transaction_isolation = 'read committed'")
+    session_settings.apply_to_application(connection)

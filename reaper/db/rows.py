@@ -20,7 +20,7 @@ class Rows:
 
     def all(self, shape: type[T], statement: str, *values: Any) -> list[T]:
         """Every row, as a dataclass whose fields are the columns."""
-        with translated(), self.connection.cursor(row_factory=class_row(shape)) as cursor:
+        with translated(self.connection), self.connection.cursor(row_factory=class_row(shape)) as cursor:
             return cursor.execute(statement, values).fetchall()
 
     def one(self, shape: type[T], statement: str, *values: Any) -> T | None:
@@ -35,12 +35,12 @@ class Rows:
 
     def stream(self, shape: type[T], statement: str, *values: Any) -> Iterator[T]:
         """Row by row, where there may be more than memory holds."""
-        with translated(), self.connection.cursor(row_factory=class_row(shape)) as cursor:
+        with translated(self.connection), self.connection.cursor(row_factory=class_row(shape)) as cursor:
             yield from cursor.stream(statement, values)
 
     def tuples(self, statement: str, *values: Any, binary: bool = False) -> list[tuple[Any, ...]]:
         """Every row, plain."""
-        with translated():
+        with translated(self.connection):
             return self.connection.execute(statement, values, binary=binary).fetchall()
 
     def value(self, statement: str, *values: Any) -> Any:

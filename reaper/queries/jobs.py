@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 
@@ -16,6 +16,8 @@ from reaper.queries.base import Area, commits, reads
 
 # How long a worker may be without a heartbeat before its jobs are taken from it.
 SILENCE = timedelta(minutes=2)
+# Asked on procrastinate's own connections, in place of its own function.
+CLAIM_JOB: Final = "select * from reaper.claim_job(%(tasks)s::text[], %(queues)s::text[], %(worker)s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,12 @@ class Jobs(Area):
     """The queue of jobs, and old history."""
 
     @commits
-    def enqueue_job(self, task: str, lock: str, arguments: Mapping[str, Any]) -> bool:
-        """Queue a job; False when one of that name waits already."""
-        return bool(
-            self._db.value("select reaper.enqueue_job(%s, %s, %s)", task, lock, Jsonb(dict(arguments)))
-        )
+    def enqueue_job(
+        self, task: str, lock: str, arguments: Mapping[str, Any], pause: timedelta | None = None
+    ) -> bool:
+        """Queue a job, to be run after a pause; False when one of that name waits already."""
+        query = "select reaper.enqueue_job(%s, %s, %s, p_pause => %s)"
+        return bool(self._db.value(query, task, lock, Jsonb(dict(arguments)), pause))
 
     @commits
     def rescue_jobs(self, limit: int, silence: timedelta = SILENCE) -> list[RescuedJob]:
@@ -72,13 +75,23 @@ class Jobs(Area):
         self._db.value("select reaper.record_job_error(%s, %s, %s, %s)", job_id, task, attempt, error)
 
     @reads
+    def may_use_queue(self) -> bool:
+        """Whether this login may take jobs; if not, PostgreSQL would call the functions missing."""
+        return bool(self._db.value("select has_schema_privilege(reaper.queue_schema(), 'USAGE')"))
+
+    @reads
+    def queue_schema(self) -> str:
+        """The schema of procrastinate's tables, for which the functions were loaded."""
+        return str(self._db.value("select reaper.queue_schema()"))
+
+    @reads
     def drain_slots(self) -> DrainSlots:
         """What the drain's jobs do at the moment."""
         return self._db.only(
             DrainSlots,
             "select count(*) filter (where status = 'doing' and worker_alive) as running,"
             " count(*) filter (where status = 'todo') as waiting"
-            "  from reaper.jobs where task = 'reaper.drain'",
+            "  from reaper.jobs where task = 'reaper:drain'",
         )
 
     @reads

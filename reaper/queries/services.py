@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -13,9 +14,6 @@ from reaper.model import (
     DueService,
 )
 from reaper.queries.base import Area, commits, reads
-
-# The first key of our advisory locks: those of other programs do not meet them.
-LOCK_CLASS = 1919246704
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,7 @@ class ServiceState:
     schedule: str
     enabled: bool
     paused_until: datetime | None
+    paused_by: str | None
     pause_reason: str | None
     next_run_at: datetime | None
     last_started_at: datetime | None
@@ -45,6 +44,17 @@ class ServiceState:
         return self.paused_until is not None and self.paused_until > self.now
 
 
+@dataclass(frozen=True, slots=True)
+class BeforeBatch:
+    """May the next batch of a service begin, must it wait, and how large and fast may it be."""
+
+    enabled: bool
+    pause: str | None
+    wait: str | None
+    batch_size: int
+    rows_per_second: int | None
+
+
 class Services(Area):
     """The schedule, the runs of services, and what operators do with both."""
 
@@ -60,21 +70,28 @@ class Services(Area):
 
     @commits
     def enqueue_run(self, name: str, seen: datetime | None, upcoming: datetime) -> int:
-        """Plan the next run and queue this one, unless another tick was first; returns how many jobs."""
-        return int(self._db.value("select reaper.enqueue_run(%s, %s, %s)", name, seen, upcoming))
+        """Plan the next run and queue this one, unless another tick was first; returns how many jobs.
+
+        A time without zone is one on the clock of settings.time_zone.
+        """
+        moment = "%s" if upcoming.tzinfo else "reaper.from_local_time(%s)"
+        return int(self._db.value(f"select reaper.enqueue_run(%s, %s, {moment})", name, seen, upcoming))
 
     @commits
-    def lock_service(self, name: str) -> bool:
-        """Try to be the only one that runs the service, for as long as this connection lives."""
-        taken = self._db.value(
-            "select pg_try_advisory_lock(%s, reaper.service_lock_key(%s))", LOCK_CLASS, name
-        )
-        return bool(taken)
+    def lease_service(self, name: str, worker: str) -> UUID | None:
+        """Try to be the only one that runs the service; the token, or None while another worker does."""
+        token: UUID | None = self._db.value("select reaper.lease_service(%s, %s)", name, worker)
+        return token
 
     @commits
-    def unlock_service(self, name: str) -> None:
-        """Let others run the service, from this moment on."""
-        self._db.value("select pg_advisory_unlock(%s, reaper.service_lock_key(%s))", LOCK_CLASS, name)
+    def extend_service_lease(self, name: str, token: UUID | None) -> bool:
+        """Keep the lease; False when it was lost."""
+        return bool(self._db.value("select reaper.extend_service_lease(%s, %s)", name, token))
+
+    @commits
+    def return_service_lease(self, name: str, token: UUID) -> bool:
+        """Let others run the service, from this moment on; False when the lease was lost."""
+        return bool(self._db.value("select reaper.return_service_lease(%s, %s)", name, token))
 
     @reads
     def is_runnable(self, name: str) -> bool:
@@ -95,15 +112,21 @@ class Services(Area):
         )
 
     @commits
-    def begin_run(self, name: str, worker: str) -> None:
-        """Record that a run begins."""
-        self._db.value("select reaper.begin_run(%s, %s)", name, worker)
+    def begin_run(self, name: str, worker: str, token: UUID | None = None) -> None:
+        """Record that a run begins; ClaimLost with the token of a lost lease."""
+        self._db.value("select reaper.begin_run(%s, %s, %s)", name, worker, token)
 
     @commits
-    def finish_run(self, name: str, result: Mapping[str, Any] | None, error: str | None = None) -> None:
-        """Record how a run ended."""
+    def finish_run(
+        self,
+        name: str,
+        result: Mapping[str, Any] | None,
+        error: str | None = None,
+        token: UUID | None = None,
+    ) -> None:
+        """Record how a run ended; ClaimLost with the token of a lost lease."""
         document = None if result is None else Jsonb(dict(result))
-        self._db.value("select reaper.finish_run(%s, %s, %s)", name, document, error)
+        self._db.value("select reaper.finish_run(%s, %s, %s, %s)", name, document, error, token)
 
     @commits
     def record_skipped_run(self, name: str) -> None:
@@ -111,10 +134,23 @@ class Services(Area):
         self._db.value("select reaper.record_skipped_run(%s)", name)
 
     @reads
-    def throttle(self) -> str | None:
-        """Why the next batch should wait; None when it should not."""
-        reason: str | None = self._db.value("select reason from reaper.throttle() where wait")
-        return reason
+    def before_batch(self, name: str) -> BeforeBatch:
+        """What is to be known before the next batch of a service."""
+        return self._db.only(BeforeBatch, "select * from reaper.before_batch(%s)", name)
+
+    @reads
+    def pause_of(self, name: str) -> str | None:
+        """Who paused the service, until when and why; None when it is not paused."""
+        pause: str | None = self._db.value("select reaper.pause_of(%s)", name)
+        return pause
+
+    @commits
+    def enqueue_next_run(self, name: str, task: str, lock: str, arguments: Mapping[str, Any]) -> int:
+        """Queue the next run of what is not done yet; when it is paused, for the end of the pause."""
+        document = Jsonb(dict(arguments))
+        return int(
+            self._db.value("select reaper.enqueue_next_run(%s, %s, %s, %s)", name, task, lock, document)
+        )
 
     @commits
     def record_throttle(self, worker: str, reason: str | None) -> None:

@@ -4,23 +4,24 @@ A service keeps something true, a bounded piece at a time. It is one file in `re
 
     SERVICE = Service("prune", "1 hour", tick, "deletes finished jobs and old history")
 
-and one line in the tuple `ALL` of `reaper/services/__init__.py`. Nothing else: every worker enters it into
-`reaper.services` when it starts, the schedule queues it when its time has come, and whichever worker is free
-runs it. What a DBA changed there (schedule, pause, switch) is stronger than what the file says.
+and one line in the tuple `ALL` of `reaper/services/__init__.py`. Nothing else: `reaper migrate`, and every
+worker when it starts, enters it into `reaper.services`, the schedule queues it when its time has come, and
+whichever worker is free runs it. What a DBA changed there (schedule, pause, switch) is
+stronger than what the file says.
 
 The `tick` is the work. It gets a `Context` and returns a `Tick`:
 - It asks PostgreSQL through `context.ask`, and does what is outside through `context.stores` and
   `context.cache`; it opens no connection and keeps nothing between two ticks, because the next one may run on
   another host.
 - It works in bounded batches and looks at `context.stop` between two of them: the time budget may be over,
-  the process may be ending, or the connection that holds the service's lock may be lost. Then it returns.
+  the process may be ending, or the service's lease may be lost. Then it returns.
 - What it did, `Tick.figures`, is recorded with the run, shown to operators, and counted by the metric
   `reaper_service_items_total{service,outcome}`: a number for each outcome, under a plain participle.
 - With `Tick(..., more=True)` it asks to be called again at once, because its last batch was full.
 - It may be killed anywhere and run again, so every step is either one SQL function or bears repetition.
 - It raises what goes wrong. The run is recorded as failed, with the text, and the next one is on schedule.
 
-A service is alone unless it says `locked=False`: its run holds an advisory lock, and a second one is skipped.
+A service is alone unless it says `locked=False`: its run holds a lease, and a second one is skipped.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Context:
     # Settle the released batches that no worker holds; take a lane through the backlog.
     adopt: Callable[[], Adopted]
     drain: Callable[[], Drained]
+    # Before content is released or objects deleted: find out whether objects lie under the bound keys.
+    look_for_objects: Callable[[], object]
 
 
 @dataclass(frozen=True)

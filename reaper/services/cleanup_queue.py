@@ -12,6 +12,7 @@ from reaper.services.base import Context, Service, Tick
 
 def tick(context: Context) -> Tick:
     """Try all that was due when the pass began."""
+    context.look_for_objects()
     done = context.retries.delete_objects(context.ask, context.stop)
     return Tick({"deleted": done.gone, "failed": done.failed}, more=done.more)
 

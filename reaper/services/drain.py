@@ -15,7 +15,7 @@ def tick(context: Context) -> Tick:
     """Adopt, retry, then reap batch after batch."""
     drained = context.drain()
     retried = {"retries_deleted": drained.retried.gone, "retries_failed": drained.retried.failed}
-    return Tick({**asdict(drained.figures), **retried}, more=not drained.done)
+    return Tick({**asdict(drained.adopted.figures + drained.figures), **retried}, more=not drained.done)
 
 
 SERVICE = Service(

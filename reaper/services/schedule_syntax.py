@@ -1,4 +1,7 @@
-"""When a service runs next: cron in UTC, @hourly and the like, an interval, or `continuous`.
+"""When a service runs next: cron, @hourly and the like, an interval, or `continuous`.
+
+Cron is read on the clock of `reaper.settings.time_zone`; PostgreSQL, which knows the zones, says what that
+clock shows and which moment a time on it is. An hour that the clock leaves out or shows twice runs once.
 
 Pure: the time comes in from the database, so workers whose clocks differ plan alike.
 """
@@ -21,7 +24,7 @@ TICK = timedelta(seconds=5)
 
 _MACROS = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
 _INTERVAL = re.compile(r"([1-9][0-9]{0,5}) (second|minute|hour|day)s?")
-_HINT = "Write cron in UTC (0 0 * * *), @hourly or @daily, an interval (15 minutes), or continuous."
+_HINT = "Write cron (0 0 * * *), @hourly or @daily, an interval (15 minutes), or continuous."
 
 
 class Schedule(Protocol):
@@ -36,7 +39,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class Cron:
-    """At these times of the calendar, always in UTC."""
+    """At these times of the calendar; a time without zone is one on the clock of settings.time_zone."""
 
     text: str
 
@@ -47,7 +50,8 @@ class Cron:
     def after(self, planned: datetime, now: datetime) -> datetime:  # noqa: ARG002
         """The next time of the calendar."""
         try:
-            found: datetime = croniter(self.text, now.astimezone(UTC)).get_next(datetime)
+            start = now.astimezone(UTC) if now.tzinfo else now
+            found: datetime = croniter(self.text, start).get_next(datetime)
         except CroniterBadDateError:
             raise ConfigError(f"cron expression {self.text!r} never matches a date", _HINT) from None
         return found
@@ -81,8 +85,17 @@ def parse(text: str) -> Schedule:
 
 
 def next_run(
-    text: str, now: datetime, planned: datetime | None = None, rng: random.Random | None = None
+    text: str,
+    now: datetime,
+    planned: datetime | None = None,
+    rng: random.Random | None = None,
+    local_now: datetime | None = None,
 ) -> datetime:
-    """When to run next, seen from `now`; `planned` is the time that has just come, None at the first time."""
+    """When to run next, seen from `now`; `planned` is the time that has just come, None at the first time.
+
+    With `local_now`, the same moment as a clock of settings.time_zone shows it, cron answers on that clock.
+    """
     schedule = parse(text)
+    if isinstance(schedule, Cron) and local_now is not None:
+        return schedule.after(local_now, local_now)
     return schedule.first(now, rng or random.Random()) if planned is None else schedule.after(planned, now)

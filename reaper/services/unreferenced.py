@@ -16,6 +16,7 @@ AT_ONCE = 1000
 
 def tick(context: Context) -> Tick:
     """Walk on through the contents to the end of the pass, or until the time is over."""
+    context.look_for_objects()
     figures = Counter(looked_at=0, collected=0, refused=0)
     while not context.stop.is_set():
         page = context.ask(lambda q: q.collect_unreferenced(AT_ONCE))

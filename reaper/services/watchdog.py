@@ -11,6 +11,7 @@ def tick(context: Context) -> Tick:
     """Reset, then adopt."""
     reset = context.ask(lambda q: q.reset_stuck(context.settings.stuck_after))
     context.telemetry.dead_workers(reset)
+    context.look_for_objects()
     adopted = context.adopt()
     return Tick({**asdict(reset), "batches_adopted": adopted.batches}, more=adopted.more)
 

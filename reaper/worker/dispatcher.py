@@ -12,6 +12,9 @@ from reaper.services.base import Service
 from reaper.services.schedule_syntax import next_run
 from reaper.telemetry.events import Telemetry
 
+# Jobs that one tick rescues; the service job_rescue has no such limit.
+AT_ONCE = 100
+
 
 @dataclass(frozen=True)
 class Dispatcher:
@@ -27,7 +30,8 @@ class Dispatcher:
             self._register(service)
 
     def tick(self) -> None:
-        """Queue what is due, and plan when it is due next."""
+        """Queue what is due and what died with its worker, and plan when it is due next."""
+        self.telemetry.rescued(self.ask(lambda q: q.rescue_jobs(AT_ONCE)))
         for due in self.ask(lambda q: q.sync_services()):
             self._dispatch(due)
 
@@ -36,7 +40,7 @@ class Dispatcher:
 
     def _dispatch(self, due: DueService) -> None:
         try:
-            upcoming = next_run(due.schedule, due.now, due.next_run_at)
+            upcoming = next_run(due.schedule, due.now, due.next_run_at, local_now=due.local_now)
         except ConfigError as error:
             self._complain(due, error)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -11,19 +12,32 @@ from typing import Self
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from reaper.errors import ConfigError
+from reaper.errors import ConfigError, ReaperError
+from reaper.queries.status import STALLED, Health
+from reaper.worker.options import LOCAL
 
 LOOP_SILENCE = 30.0
 # As long as PostgreSQL is given by default before it takes a worker's batches.
 HEARTBEAT_SILENCE = 60.0
+# So long an answer of PostgreSQL counts, however often a supervisor asks.
+VERDICT_AGE = 10.0
+# The process itself works; of the system nothing is known yet, so it is not called ok.
+UNKNOWN = "verdict unknown: PostgreSQL has not told it yet"
 
 
 class ProcessHealth:
-    """Whether the process works: its event loop, its heartbeat, and whether it takes jobs."""
+    """Whether the process works: its event loop, its heartbeat, whether it takes jobs; and the verdict."""
 
-    def __init__(self, heartbeat_age: Callable[[], float]) -> None:
+    def __init__(
+        self, heartbeat_age: Callable[[], float], ask: Callable[[], Health], verdict_age: float = VERDICT_AGE
+    ) -> None:
         self.taking_jobs = False
         self._heartbeat_age = heartbeat_age
+        self._ask = ask
+        self._verdict_age = verdict_age
+        self._asking = threading.Lock()
+        self._known: Health | None = None
+        self._known_until = 0.0
         self._last_loop_at = time.monotonic()
 
     def record_loop(self) -> None:
@@ -42,12 +56,40 @@ class ProcessHealth:
         """Why this process does no work at the moment; None when it does."""
         return self.restart_reason() or (None if self.taking_jobs else "not taking jobs")
 
+    def verdict(self) -> Health | None:
+        """What reaper.health says of the whole system; where PostgreSQL does not answer, what it said last.
+
+        One prober asks at a time, the others need not wait for the answer.
+        """
+        if time.monotonic() >= self._known_until and self._asking.acquire(blocking=False):
+            try:
+                self._known = self._ask()
+            except ReaperError:
+                # How long the database may be away is for the heartbeat to say.
+                pass
+            finally:
+                self._known_until = time.monotonic() + self._verdict_age
+                self._asking.release()
+        return self._known
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether this process works in a system that does not stand still; the verdict and its reasons."""
+        trouble = self.not_ready_reason()
+        if trouble:
+            return False, trouble
+        health = self.verdict()
+        if health is None:
+            return True, UNKNOWN
+        return health.verdict != STALLED, "\n".join([health.verdict, *health.reasons])
+
 
 class HealthServer:
     """Answers /live, /ready and /metrics on threads of its own; without a port it does nothing."""
 
-    def __init__(self, port: int | None, health: ProcessHealth, registry: CollectorRegistry) -> None:
-        self._server = None if port is None else _listen(port, _handler(health, registry))
+    def __init__(
+        self, port: int | None, health: ProcessHealth, registry: CollectorRegistry, address: str = LOCAL
+    ) -> None:
+        self._server = None if port is None else _listen(address, port, _handler(health, registry))
 
     @property
     def port(self) -> int | None:
@@ -67,22 +109,31 @@ class HealthServer:
             self._server.server_close()
 
 
-def _listen(port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+def _listen(address: str, port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
     try:
-        return ThreadingHTTPServer(("", port), handler)
+        family, _, _, _, place = socket.getaddrinfo(
+            address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        server = type("Server", (ThreadingHTTPServer,), {"address_family": family})
+        return server(place[:2], handler)  # type: ignore[no-any-return]
     except OSError as error:
         raise ConfigError(
-            f"cannot listen on port {port}: {error.strerror}", "Choose another --health-port."
+            f"cannot listen on {address}, port {port}: {error.strerror}",
+            "Choose another --health-port, or an address of this host as --health-address.",
         ) from None
 
 
 def _handler(health: ProcessHealth, registry: CollectorRegistry) -> type[BaseHTTPRequestHandler]:
-    def verdict(why: str | None) -> tuple[int, str, bytes]:
-        return (503 if why else 200), "text/plain; charset=utf-8", f"{why or 'ok'}\n".encode()
+    def text(good: bool, words: str) -> tuple[int, str, bytes]:
+        return (200 if good else 503), "text/plain; charset=utf-8", f"{words}\n".encode()
+
+    def live() -> tuple[int, str, bytes]:
+        trouble = health.restart_reason()
+        return text(trouble is None, trouble or "ok")
 
     answers: dict[str, Callable[[], tuple[int, str, bytes]]] = {
-        "/live": lambda: verdict(health.restart_reason()),
-        "/ready": lambda: verdict(health.not_ready_reason()),
+        "/live": live,
+        "/ready": lambda: text(*health.ready()),
         "/metrics": lambda: (200, CONTENT_TYPE_LATEST, generate_latest(registry)),
     }
 
@@ -98,7 +149,10 @@ def _handler(health: ProcessHealth, registry: CollectorRegistry) -> type[BaseHTT
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Probes are no news."""

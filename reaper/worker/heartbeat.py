@@ -7,6 +7,7 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -23,16 +24,43 @@ def worker_name() -> str:
 
 
 class Heartbeat:
-    """Beats on a thread and a connection of its own, so that slow work does not silence it."""
+    """Beats on a thread and a connection of its own, so that slow work does not silence it.
 
-    def __init__(self, ask: Ask, worker: str, telemetry: Telemetry, every: float = EVERY) -> None:
+    With each beat goes what does not answer this process.
+    """
+
+    def __init__(
+        self,
+        ask: Ask,
+        worker: str,
+        telemetry: Telemetry,
+        every: float = EVERY,
+        after_beat: Callable[[], None] = lambda: None,
+        *,
+        takes_jobs: bool = False,
+    ) -> None:
         self._ask = ask
         self._worker = worker
         self._telemetry = telemetry
         self._every = every
+        # What the process catches up on once PostgreSQL answers; services that idle work would not ask.
+        self._after_beat = after_beat
+        # A process that takes none starts no service: to the verdict it is no worker.
+        self._takes_jobs = takes_jobs
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._beat_at = time.monotonic()
+        self._queue_worker: int | None = None
+
+    def take_jobs_as(self, queue_worker: int | None) -> None:
+        """Record procrastinate's number of this worker: when the process is gone, its jobs are rescued."""
+        if queue_worker is not None and queue_worker != self._queue_worker:
+            self._queue_worker = queue_worker
+            try:
+                self._beat()
+            except ReaperError as error:
+                # The next beat tells it; the job that brought the number need not fail.
+                self._telemetry.heartbeat_failed(error)
 
     @property
     def age(self) -> float:
@@ -56,12 +84,17 @@ class Heartbeat:
             self._telemetry.heartbeat_failed(lost)
 
     def _beat(self) -> None:
-        self._ask(lambda q: q.heartbeat(self._worker))
+        degraded = self._telemetry.degraded_services
+        self._ask(
+            lambda q: q.heartbeat(self._worker, self._queue_worker, degraded, takes_jobs=self._takes_jobs)
+        )
         self._beat_at = time.monotonic()
 
     def _run(self) -> None:
         while not self._stop.wait(self._every):
             try:
                 self._beat()
+                # After the beat, which must not be late; what it finds goes with the next one.
+                self._after_beat()
             except ReaperError as error:
                 self._telemetry.heartbeat_failed(error)

@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 QUEUE = "reaper"
+# Where procrastinate's tables are, unless REAPER_QUEUE_SCHEMA says otherwise.
+QUEUE_SCHEMA = "procrastinate"
+# How often a worker looks for jobs of which no notification came, in seconds.
+POLL = 1.0
+# Where the health port listens unless told otherwise: it has no password.
+LOCAL = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -15,6 +21,7 @@ class WorkerOptions:
     slots: int = 2
     jobs: int | None = None
     health_port: int | None = None
+    health_address: str = LOCAL
 
     @property
     def concurrency(self) -> int:

@@ -17,16 +17,14 @@ from procrastinate.worker import Worker
 from reaper.errors import Exit, WorkerLost, describe
 from reaper.telemetry.events import Telemetry
 from reaper.worker.health import ProcessHealth
-from reaper.worker.options import WorkerOptions
-from reaper.worker.tasks import Middleware
+from reaper.worker.options import POLL, WorkerOptions
 
 GRACE = 20.0
 # What a job that cannot be interrupted gets on top of its grace, before the process is ended.
 EXIT_MARGIN = 3.0
 # A worker that shuts down sends no heartbeat: longer than its grace by far, or its jobs would be run twice.
 STALLED = 120.0
-POLL = 1.0
-# Threads beside those that run jobs: one records errors, one is in reserve.
+# Threads beside those that run jobs, in reserve.
 SPARE_THREADS = 2
 
 
@@ -64,14 +62,12 @@ class WorkerProcess:
     def __init__(
         self,
         app: procrastinate.App,
-        middleware: Middleware,
         options: WorkerOptions,
         stop: threading.Event,
         health: ProcessHealth,
         telemetry: Telemetry,
     ) -> None:
         self._app = app
-        self._middleware = middleware
         self._options = options
         self._stop = stop
         self._health = health
@@ -121,7 +117,6 @@ class WorkerProcess:
             stalled_worker_timeout=STALLED,
             delete_jobs="successful",
             install_signal_handlers=False,
-            worker_middleware=[self._middleware],
         )
 
     async def _record_loops(self) -> None:

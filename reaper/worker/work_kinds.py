@@ -10,6 +10,11 @@ from reaper.services import drain
 from reaper.services.base import Context, Service, Tick
 
 POLICY = "policy:"
+# Under this namespace the tasks are added to an app; PostgreSQL queues them by these names.
+NAMESPACE = "reaper"
+TICK, SERVICE, PURGE, DRAIN = (f"{NAMESPACE}:{task}" for task in ("tick", "service", "purge", "drain"))
+# Services go before drains, which come back at once for as long as anything is due; as in reaper.enqueue_job.
+PRIORITIES = {TICK: 100, SERVICE: 50, PURGE: 10, DRAIN: 0}
 Gate = Callable[[str, Stop], bool]
 
 
@@ -37,27 +42,44 @@ class Work:
     locked: bool = False
     # Asked before the run is recorded: what to report instead of a run, or None to run.
     before: Callable[[Context, Gate], Tick | None] = at_once
+    # It drains: without a free lane it does not wait, but comes back later.
+    needs_lane: bool = False
     # So many failures in a row do not keep it from coming back at once; the next scheduled run does the rest.
     comes_back_after_failures: int = 0
+
+
+def service_lock(name: str) -> str:
+    """The queueing lock of a service's job."""
+    return f"service:{name}"
+
+
+def drain_lock(slot: int) -> str:
+    """The queueing lock of a drain's job."""
+    return f"drain:{slot}"
+
+
+def policy_lock(policy: str) -> str:
+    """The queueing lock of a policy's job, and its name in the schedule."""
+    return POLICY + policy
 
 
 def service_run(service: Service) -> Work:
     """A run of a service; the drain is one slot of it."""
     if service.name == drain.SERVICE.name:
         return drain_slot(service, 0)
-    job = Job("reaper.service", f"service:{service.name}", {"name": service.name})
+    job = Job(SERVICE, service_lock(service.name), {"name": service.name})
     return Work(service.name, service.tick, job, service.locked)
 
 
 def drain_slot(service: Service, slot: int) -> Work:
     """One of the drain's jobs, which share the backlog."""
-    job = Job("reaper.drain", f"drain:{slot}", {"slot": slot})
-    return Work(service.name, service.tick, job, comes_back_after_failures=2)
+    job = Job(DRAIN, drain_lock(slot), {"slot": slot})
+    return Work(service.name, service.tick, job, needs_lane=True, comes_back_after_failures=2)
 
 
 def purge(policy: str) -> Work:
     """One batch of rows that a policy says are too old; it comes back while its batches are full."""
-    name = POLICY + policy
+    name = policy_lock(policy)
 
     def before(context: Context, gate: Gate) -> Tick | None:
         if context.ask(lambda q: q.policy_limit(policy)) is None:
@@ -66,7 +88,8 @@ def purge(policy: str) -> Work:
 
     def tick(context: Context) -> Tick:
         limit = context.ask(lambda q: q.policy_limit(policy)) or 0
-        deleted = context.ask(lambda q: q.purge_aged(policy, limit)) if limit else 0
+        # The gate, asked a moment ago, knows whether a pause holds for this run.
+        deleted = context.ask(lambda q: q.purge_aged(policy, limit, despite_pause=True)) if limit else 0
         return Tick({"deleted": deleted}, more=0 < deleted == limit)
 
-    return Work(name, tick, Job("reaper.purge", name, {"policy": policy}), before=before)
+    return Work(name, tick, Job(PURGE, name, {"policy": policy}), before=before)

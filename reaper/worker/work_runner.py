@@ -10,25 +10,29 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
 
 from reaper.concurrency import Stop, StopAfter
-from reaper.db.advisory_lock import AdvisoryLock, advisory_lock
 from reaper.db.connection import Connection
 from reaper.db.reconnecting_session import Session
-from reaper.errors import BadArgument, ReaperError, ServiceLockLost, describe
+from reaper.errors import BadArgument, ClaimLost, ReaperError, ServiceLockLost, describe
 from reaper.expiry.lane import Drained
-from reaper.expiry.throttle import Throttle
+from reaper.expiry.throttle import NOTHING, Despite, Throttle
 from reaper.queries import Ask, Queries
 from reaper.services import drain
 from reaper.services.base import Context, Service, Tick
 from reaper.telemetry.events import Telemetry
-from reaper.worker import work_kinds
+from reaper.worker import service_lease, work_kinds
 from reaper.worker.lane_pool import LanePool
+from reaper.worker.service_lease import ServiceLease
 from reaper.worker.work_kinds import POLICY, Job, Work
 
 BUDGET = 15.0
 # How often a run that waits for a service's lock tries again.
 LOCK_PAUSE = 0.5
+# A drain job that finds no free lane looks again after this.
+LANE_PAUSE = timedelta(seconds=5)
 
 OpenSession = Callable[[str], AbstractContextManager[Session[Queries]]]
 MakeContext = Callable[[Ask, Stop, float, Callable[[], Drained]], Context]
@@ -57,8 +61,9 @@ class Runner:
     stop: Stop
     services: Mapping[str, Service] = field(default_factory=dict)
     budget: float = BUDGET
-    # An operator runs it: also what is switched off or paused.
-    by_hand: bool = False
+    # What an operator runs it in spite of.
+    despite: Despite = NOTHING
+    lease_extended_every: float = service_lease.EVERY
 
     def run_service(self, name: str) -> None:
         """Run a service once, alone where it must be; a run that finds it locked is skipped."""
@@ -79,23 +84,37 @@ class Runner:
         return work_kinds.service_run(self._service(name))
 
     def run_and_come_back(self, what: Work) -> None:
-        """Run, and queue the next run at once where there is more to do."""
+        """Run, and queue the next run at once where there is more to do; without a free lane, soon.
+
+        What was paused or switched off since the job was queued is not run; after its pause it is due.
+        """
+        if not what.needs_lane:
+            self._run_and_come_back(what)
+            return
+        with self.lanes.reserved() as free:
+            if free:
+                self._run_and_come_back(what)
+        if not free and self.ask(lambda q: q.is_runnable(what.name)):
+            self._come_back(what.job, LANE_PAUSE)
+
+    def _run_and_come_back(self, what: Work) -> None:
         try:
-            outcome = self.run(what)
+            outcome = self.run(what) if self.ask(lambda q: q.is_runnable(what.name)) else None
         except ReaperError:
             self._come_back_after_failure(what)
             raise
-        if outcome.tick and outcome.tick.more and self.ask(lambda q: q.is_runnable(what.name)):
-            self._come_back(what.job)
+        if outcome is None or (outcome.tick and outcome.tick.more):
+            job = what.job
+            self.ask(lambda q: q.enqueue_next_run(what.name, job.task, job.lock, job.arguments))
 
     def run(self, what: Work, wait: bool = False) -> Outcome:
         """One run; with `wait`, a lock that another worker holds is waited for."""
         if not what.locked:
-            return Outcome(self._run(what, lambda: True))
+            return Outcome(self._run(what))
         while True:
-            with self._lock(what) as lock:
-                if lock.taken:
-                    return Outcome(self._run(what, lock.is_held))
+            with self._lease(what) as lease:
+                if lease.taken:
+                    return Outcome(self._run(what, lease.token, lease.is_held))
             if not wait or self.stop.is_set():
                 break
             time.sleep(LOCK_PAUSE)
@@ -118,28 +137,30 @@ class Runner:
             )
         return service
 
-    def _lock(self, what: Work) -> AbstractContextManager[AdvisoryLock]:
-        return advisory_lock(
+    def _lease(self, what: Work) -> AbstractContextManager[ServiceLease]:
+        return service_lease.service_lease(
             lambda: self.connect(f"lock:{what.name}"),
-            take=lambda connection: self.bind(connection).lock_service(what.name),
-            free=lambda connection: self.bind(connection).unlock_service(what.name),
+            self.bind,
+            what.name,
+            self.worker,
+            self.lease_extended_every,
         )
 
-    def _run(self, what: Work, holds: Callable[[], bool]) -> Tick:
+    def _run(self, what: Work, token: UUID | None = None, holds: Callable[[], bool] = lambda: True) -> Tick:
         with self.open_session(f"service:{what.name}") as session:
             context = self._context(session.call, holds)
             not_run = what.before(context, self._passes)
             if not_run is not None:
                 return not_run
-            with self._recorded(what.name) as figures:
+            with self._recorded(what.name, token) as figures:
                 tick = what.tick(context)
                 if not holds():
-                    raise ServiceLockLost(f"connection that held the lock of service {what.name} lost")
+                    raise ServiceLockLost(f"lease of service {what.name} lost")
                 figures.update(tick.figures)
         return tick
 
     def _passes(self, name: str, stop: Stop) -> bool:
-        return self.throttle.passes(name, stop, self.by_hand)
+        return self.throttle.passes(name, stop, self.despite)
 
     def _context(self, ask: Ask, holds: Callable[[], bool]) -> Context:
         def stop() -> Stop:
@@ -148,12 +169,18 @@ class Runner:
         def gate(stop: Stop) -> bool:
             return self._passes(drain.SERVICE.name, stop)
 
-        return self.make_context(ask, stop(), self.budget, lambda: self.lanes.drain(stop, gate))
+        def may_retry(service: str) -> bool:
+            return self.throttle.may_retry(service, self.despite)
+
+        return self.make_context(ask, stop(), self.budget, lambda: self.lanes.drain(stop, gate, may_retry))
 
     @contextmanager
-    def _recorded(self, name: str) -> Iterator[dict[str, int]]:
-        """Record a run's begin, figures and end; a failing run is a failed run."""
-        self.ask(lambda q: q.begin_run(name, self.worker))
+    def _recorded(self, name: str, token: UUID | None) -> Iterator[dict[str, int]]:
+        """Record a run's begin, figures and end; a failing run is a failed run.
+
+        With a lost lease nothing is recorded: the record is that of the worker that has it now.
+        """
+        self._record(name, lambda q: q.begin_run(name, self.worker, token))
         figures: dict[str, int] = {}
         try:
             yield figures
@@ -161,13 +188,19 @@ class Runner:
             text = describe(error)
             self.telemetry.run_failed(name, text)
             with suppress(ReaperError):
-                self.ask(lambda q: q.finish_run(name, None, text))
+                self.ask(lambda q: q.finish_run(name, None, text, token))
             raise
-        self.ask(lambda q: q.finish_run(name, figures))
+        self._record(name, lambda q: q.finish_run(name, figures, None, token))
         self.telemetry.run_finished(name, figures)
 
-    def _come_back(self, job: Job) -> None:
-        self.ask(lambda q: q.enqueue_job(job.task, job.lock, job.arguments))
+    def _record(self, name: str, record: Callable[[Queries], None]) -> None:
+        try:
+            self.ask(record)
+        except ClaimLost as error:
+            raise ServiceLockLost(f"lease of service {name} lost", error.hint) from error
+
+    def _come_back(self, job: Job, pause: timedelta | None = None) -> None:
+        self.ask(lambda q: q.enqueue_job(job.task, job.lock, job.arguments, pause))
 
     def _come_back_after_failure(self, what: Work) -> None:
         if not what.comes_back_after_failures:

@@ -18,6 +18,10 @@ from tests.support.waiting import wait_until
 from tests.support.worker_world import InProcessWorker, WorkerWorld
 
 Populate = Callable[..., None]
+EXTENDED = "select lease_until > reaper.clock() from reaper.services where name = 'sample'"
+TAKEN = """
+update reaper.services set lease_token = gen_random_uuid(), lease_worker = 'another' where name = 'sample'
+"""
 LOCK = "pg_try_advisory_lock(1919246704, reaper.service_lock_key(%s))"
 
 
@@ -47,10 +51,11 @@ def test_a_service_is_free_when_its_run_is_over_however_late_the_server_notices_
         return connection
 
     runner = replace(in_process.runner, connect=connect)
-    with runner._lock(runner.find("watchdog")) as lock:
-        assert lock.taken
+    with runner._lease(runner.find("watchdog")) as lease:
+        assert lease.taken
         assert not world.value(f"select {LOCK}", "watchdog")
     assert world.value(f"select {LOCK}", "watchdog")
+    assert world.value("select lease_token is null from reaper.services where name = 'watchdog'")
     monkeypatch.undo()
     for connection in left:
         connection.close()
@@ -116,14 +121,16 @@ def test_a_schedule_that_nobody_understands_is_reported_and_stops_no_other(
     world: WorkerWorld, in_process: InProcessWorker
 ) -> None:
     world.planned(in_process)
-    world.sql("select reaper.reschedule('prune', 'every now and then')")
+    world.sql("select reaper.reschedule('prune', 'x x x x x')")
     world.due("cleanup_queue")
     in_process.tick()
     in_process.tick()
     assert world.jobs() == ["service:cleanup_queue"]
     _, error, failures, _, _ = world.result("prune")
-    assert "invalid schedule 'every now and then'" in error
+    assert "invalid schedule 'x x x x x'" in error
     assert failures == 1
+    [reason] = world.value("select reasons from reaper.health")
+    assert "service prune is not planned: invalid schedule 'x x x x x'" in reason
 
 
 def test_a_run_is_recorded_with_its_figures(world: WorkerWorld) -> None:
@@ -192,10 +199,54 @@ def test_a_run_that_loses_its_locks_connection_ends_and_fails(world: WorkerWorld
         return Tick({"half": 1})
 
     with world.in_process_worker([service(tick)]) as in_process, pytest.raises(ServiceLockLost):
-        in_process.run_service("sample")
+        replace(in_process.runner, lease_extended_every=0.1).run_service("sample")
     figures, error, failures, _, _ = world.result("sample")
     assert (figures, failures) == (None, 1)
-    assert "lock of service sample lost" in error
+    assert "lease of service sample lost" in error
+
+
+def test_a_run_that_loses_its_lease_ends_and_records_nothing(world: WorkerWorld) -> None:
+    """The record is that of the worker that has the lease now."""
+
+    def tick(tools: Context) -> Tick:
+        world.sql(TAKEN)
+        wait_until(tools.stop.is_set, "the run noticed")
+        return Tick({"half": 1})
+
+    with world.in_process_worker([service(tick)]) as in_process, pytest.raises(ServiceLockLost):
+        replace(in_process.runner, lease_extended_every=0.1).run_service("sample")
+    assert world.result("sample") == (None, None, 0, 0, 0)
+    assert world.value("select lease_worker from reaper.services where name = 'sample'") == "another"
+
+
+def test_a_run_that_takes_longer_than_a_lease_keeps_it(world: WorkerWorld) -> None:
+    def tick(tools: Context) -> Tick:
+        for _ in range(3):
+            world.advance_clock("10 seconds")
+            world.sql("update reaper.services set lease_until = reaper.clock() where name = 'sample'")
+            wait_until(lambda: world.value(EXTENDED), "the lease was extended")
+        return Tick({"long": int(not tools.stop.is_set())})
+
+    with world.in_process_worker([service(tick)]) as in_process:
+        replace(in_process.runner, lease_extended_every=0.05).run_service("sample")
+    assert world.result("sample") == ({"long": 1}, None, 0, 0, 1)
+
+
+def test_a_lock_that_a_stranger_holds_stops_no_service_and_the_verdict_names_the_session(
+    world: WorkerWorld, stranger: Any
+) -> None:
+    with world.in_process_worker([service(lambda _: Tick({"things": 1}))]) as in_process:
+        for key in range(-2, 300):
+            stranger.execute("select pg_advisory_lock(1919246704, %s)", [key])
+        in_process.run_service("sample")
+        assert world.result("sample") == ({"things": 1}, None, 0, 0, 1)
+        [(verdict, reasons)] = world.sql("select verdict, reasons from reaper.health")
+        pid = stranger.info.backend_pid
+        assert verdict == "attention"
+        assert f"session {pid} (stranger)" in reasons[0]
+        assert f"select pg_terminate_backend({pid});" in reasons[0]
+        stranger.close()
+        wait_until(lambda: world.value("select verdict from reaper.health") == "ok", "the session is gone")
 
 
 def test_a_run_with_more_to_do_comes_back_and_waits_once(world: WorkerWorld) -> None:

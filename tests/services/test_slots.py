@@ -28,6 +28,22 @@ def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
     world.judge()
 
 
+def test_a_drain_without_a_free_lane_ends_at_once_and_comes_back_later(
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker
+) -> None:
+    populate(due=50, live=0, contents=50)
+    with in_process.lanes.reserved() as free:
+        assert free
+        in_process.drain_slot(1)
+    assert world.value("select reaper.count_due()") == 50
+    assert world.sql("select queueing_lock, scheduled_at > now() from procrastinate.procrastinate_jobs") == [
+        ("drain:1", True)
+    ]
+    world.forget_jobs()
+    in_process.drain_slot(1)
+    world.judge()
+
+
 def test_a_paused_drain_claims_nothing_and_does_not_come_back(
     world: WorkerWorld, populate: Populate, in_process: InProcessWorker
 ) -> None:
@@ -51,6 +67,62 @@ def test_a_pause_ends_a_drain_before_its_next_batch(world: WorkerWorld, populate
         assert 0 < world.value("select reaper.count_due()") < 200
     assert world.jobs() == []
     assert world.sql("select * from reaper.in_flight") == []
+
+
+@pytest.mark.parametrize("name", ["drain", "accounts"])
+def test_a_job_that_was_queued_before_the_pause_does_not_run_and_is_due_after_it(
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker, name: str
+) -> None:
+    populate(due=50, live=0, contents=50)
+    world.planned(in_process)
+    world.sql("select reaper.pause(%s, '1 hour', 'moving house')", name)
+    in_process.drain_slot(0) if name == "drain" else in_process.run_service(name)
+    assert world.result(name)[4] == 0, "it ran"
+    assert world.value("select count(*) from reaper.sync_services()") == 0
+    world.sql("select reaper.resume(%s)", name)
+    assert world.value("select name from reaper.sync_services()") == name
+
+
+def test_a_drain_that_a_pause_cut_short_goes_on_after_it(world: WorkerWorld, populate: Populate) -> None:
+    populate(due=200, live=0, contents=200)
+    with world.in_process_worker(batch_size=20) as in_process:
+        world.planned(in_process)
+        in_process.telemetry.watch(lambda _: world.sql("select reaper.pause('drain', '1 hour', 'enough')"))
+        in_process.drain_slot(0)
+        assert 0 < world.value("select reaper.count_due()") < 200
+        world.sql("select reaper.resume('drain')")
+        in_process.tick()
+    assert world.jobs() == ["drain:0", "drain:1"]
+
+
+def test_pace_and_batch_size_are_changed_in_settings_while_a_drain_runs(
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker
+) -> None:
+    populate(due=300, live=0, contents=300)
+    world.sql("update reaper.settings set batch_size = 50, rows_per_second = 1")
+    job = threading.Thread(target=replace(in_process.runner, budget=60).drain_slot, args=(0,))
+    job.start()
+    world.until("exists (select from reaper.runs)")
+    assert world.value("select reaper.count_due()") == 275, "a gentle batch, and the next in 25 s"
+    world.sql("update reaper.settings set batch_size = 100, rows_per_second = null")
+    job.join(20)
+    assert not job.is_alive()
+    assert world.value("select max(rows_deleted) from reaper.runs") == 100
+    world.judge()
+
+
+def test_a_pause_ends_a_drain_that_waits_for_its_pace(
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker
+) -> None:
+    populate(due=300, live=0, contents=300)
+    world.sql("update reaper.settings set rows_per_second = 1")
+    job = threading.Thread(target=replace(in_process.runner, budget=60).drain_slot, args=(0,))
+    job.start()
+    world.until("exists (select from reaper.runs)")
+    world.sql("select reaper.pause('drain', '1 hour', 'enough')")
+    job.join(20)
+    assert not job.is_alive()
+    assert world.value("select reaper.count_due()") == 275
 
 
 def test_a_drain_that_fails_comes_back_three_times_and_not_for_ever(world: WorkerWorld) -> None:

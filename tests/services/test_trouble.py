@@ -13,7 +13,7 @@ from tests.support.sample_services import MARKS, ONCE
 from tests.support.waiting import wait_until
 from tests.support.worker_world import WorkerWorld
 
-DEFER = "select reaper.enqueue_job('reaper.service', 'service:once', '{\"name\": \"once\"}')"
+DEFER = "select reaper.enqueue_job('reaper:service', 'service:once', '{\"name\": \"once\"}')"
 DEAD = "insert into procrastinate_workers (last_heartbeat) values (now() - interval '1 hour')"
 TAKEN = (
     "update procrastinate_jobs set status = 'doing', worker_id = (select max(id) from procrastinate_workers)"
@@ -56,9 +56,8 @@ def test_the_wedge_is_freed_and_the_job_behind_it_runs(once: WorkerWorld) -> Non
 
 
 def test_no_task_can_wedge_because_none_retries_or_locks(world: WorkerWorld) -> None:
-    with world.in_process_worker() as in_process:
-        app = tasks.make_app(tasks.connector(world.dsn), in_process.dispatcher, in_process.runner)
-    ours = [task for name, task in app.tasks.items() if name.startswith("reaper.")]
+    app = tasks.make_app(tasks.connector(world.dsn), tasks.Runtime)
+    ours = [task for name, task in app.tasks.items() if name.startswith("reaper:")]
     assert len(ours) == 4
     assert [(task.retry_strategy, task.lock) for task in ours] == [(None, None)] * 4
 

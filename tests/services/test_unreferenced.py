@@ -27,6 +27,7 @@ def test_rows_and_objects_go_and_bucket_and_database_agree(
     world.sql(AS_IF_OLD)
     world.sql("create table thumbnails as select content_hash from content where ref_count = 0 limit 1")
     world.sql("alter table thumbnails add foreign key (content_hash) references content")
+    world.sql("select reaper.enable_service('unreferenced')")
     in_process.run_service("unreferenced")
     assert world.result("unreferenced")[0] == {"looked_at": 1500, "collected": 1498, "refused": 1}
     world.judge()
@@ -43,6 +44,7 @@ def test_what_a_run_left_that_died_after_its_first_page_is_taken_up(
     world.sql("delete from pastes")
     world.sql(AS_IF_OLD)
     world.sql("select reaper.collect_unreferenced(1000)")
+    world.sql("select reaper.enable_service('unreferenced')")
     in_process.run_service("unreferenced")
     assert world.result("unreferenced")[0] == {"looked_at": 1500, "collected": 1500, "refused": 0}
     world.judge()

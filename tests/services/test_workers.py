@@ -135,7 +135,7 @@ def test_tick_requeue_and_run_now_at_once_never_overlap_nor_pile_up(
         while not over.is_set():
             world.due("alone")
             world.sql("select reaper.run_now('alone', 'impatient')")
-            world.sql("select reaper.enqueue_job('reaper.service', 'service:alone', '{\"name\": \"alone\"}')")
+            world.sql("select reaper.enqueue_job('reaper:service', 'service:alone', '{\"name\": \"alone\"}')")
             piled_up.append(world.value(waiting))
 
     watcher = threading.Thread(target=watch)
@@ -155,7 +155,7 @@ def test_a_job_for_a_service_that_nobody_knows_fails_with_its_reason_and_the_wor
     world.sql(MARKS)
     worker = world.serving([ONCE])
     world.started("once")
-    world.sql("select reaper.enqueue_job('reaper.service', 'service:nope', '{\"name\": \"nope\"}')")
+    world.sql("select reaper.enqueue_job('reaper:service', 'service:nope', '{\"name\": \"nope\"}')")
     world.until("exists (select from reaper.jobs where lock = 'service:nope' and status = 'failed')")
     assert "unknown service 'nope'" in world.value(
         "select last_error from reaper.jobs where lock = 'service:nope'"
@@ -183,7 +183,7 @@ def test_a_worker_says_that_it_lives_and_is_ready_and_what_it_did(world: WorkerW
     assert get("/live") == (200, "ok\n")
     assert get("/else")[0] == 404
     wait_until(
-        lambda: 'reaper_job_seconds_count{task="reaper.tick"}' in get("/metrics")[1], "a tick was measured"
+        lambda: 'reaper_job_seconds_count{task="reaper:tick"}' in get("/metrics")[1], "a tick was measured"
     )
     assert terminated(worker) == 0
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reaper.worker import work_kinds
 from tests.support.paste_fixtures import column, record, value
 
 
@@ -13,7 +14,7 @@ def db(db):
 
 
 def defer(db, lock: str) -> int:
-    assert value(db, "select reaper.enqueue_job('reaper.drain', %s, '{}')", lock)
+    assert value(db, "select reaper.enqueue_job('reaper:drain', %s, '{}')", lock)
     return value(db, "select max(job_id) from reaper.jobs")
 
 
@@ -72,6 +73,76 @@ def test_a_job_that_lost_three_workers_is_not_tried_for_ever(db):
     assert "three workers" in value(db, "select last_error from reaper.jobs where job_id = %s", job)
 
 
+GONE = 2**30
+
+
+def known(db, number: int, session_pid: int | None = None, beat: str = "20 seconds") -> None:
+    """A process that takes jobs under that number, and the session of its heartbeat (none: this one)."""
+    db.execute("select reaper.heartbeat(%s, %s)", [f"host:1:{number}", number])
+    db.execute(
+        "update reaper.workers set beat_at = beat_at - %s::interval, session_pid = coalesce(%s, session_pid)"
+        " where queue_worker = %s",
+        [beat, session_pid, number],
+    )
+
+
+def taker(db, job: int) -> int:
+    return value(db, "select worker_id from procrastinate_jobs where id = %s", job)
+
+
+def test_the_job_of_a_process_without_its_session_is_rescued_after_one_missed_heartbeat(db):
+    killed, alive, just_cut_off = (defer(db, f"drain:{n}") for n in range(3))
+    for job in (killed, alive, just_cut_off):
+        start(db, job, "10 seconds")
+    known(db, taker(db, killed), GONE)
+    known(db, taker(db, alive))
+    known(db, taker(db, just_cut_off), GONE, "5 seconds")
+    assert rescue(db) == {killed: "queued again"}
+
+
+def foreign(db, status: str) -> int:
+    """A job of another application, in our queue."""
+    return value(
+        db,
+        "insert into procrastinate_jobs (queue_name, task_name, status)"
+        " values ('reaper', 'shop.mail', %s) returning id",
+        status,
+    )
+
+
+def test_jobs_of_other_applications_are_neither_rescued_nor_pruned_nor_shown(db):
+    doing, ended = foreign(db, "doing"), foreign(db, "failed")
+    db.execute("update procrastinate_events set at = now() - interval '1 year'")
+    assert rescue(db) == {}
+    assert value(db, "select reaper.prune_jobs('7 days', 10)") == 0
+    assert column(db, "select id from procrastinate_jobs order by id") == [doing, ended]
+    assert column(db, "select job_id from reaper.jobs") == []
+
+
+CLAIM = "select task_name from reaper.claim_job(array['reaper:drain', 'reaper:service'], %s, 1)"
+
+
+def test_a_worker_takes_jobs_of_known_tasks_only_services_before_drains(db):
+    db.execute("insert into procrastinate_workers overriding system value values (1)")
+    waiting = foreign(db, "todo")
+    defer(db, "drain:0")
+    value(db, "select reaper.enqueue_job('reaper:service', 'service:x', '{}')")
+    value(db, "select reaper.enqueue_job('reaper:drain', 'drain:9', '{}', p_pause => '1 hour')")
+    assert [column(db, CLAIM, queues) for queues in (["other"], ["reaper"], None, None)] == [
+        *([], ["reaper:service"]),
+        *(["reaper:drain"], []),
+    ]
+    assert value(db, "select status from procrastinate_jobs where id = %s", waiting) == "todo"
+
+
+def test_of_one_lock_one_job_runs_at_a_time(db):
+    db.execute("insert into procrastinate_workers overriding system value values (1)")
+    for n in range(2):
+        defer(db, f"drain:{n}")
+    db.execute("update procrastinate_jobs set lock = 'mine'")
+    assert [column(db, CLAIM, None) for _ in range(2)] == [["reaper:drain"], []]
+
+
 def test_a_rescue_is_bounded(db):
     jobs = [defer(db, f"drain:{n}") for n in range(5)]
     for job in jobs:
@@ -97,9 +168,15 @@ def test_jobs_that_ended_long_ago_are_pruned_a_bounded_number_at_a_time(db):
 def test_old_history_is_pruned_and_the_audit_is_kept(db, paste, drain, clock):
     paste("a")
     drain()
-    db.execute("select reaper.record_job_error(1, 'reaper.drain', 0, 'x')")
+    db.execute("select reaper.record_job_error(1, 'reaper:drain', 0, 'x')")
     db.execute("select reaper.register_service('drain', '@hourly', 'x'); select reaper.run_now('drain')")
     assert value(db, "select reaper.prune_history()") == 0
     clock.advance("91 days")
     assert value(db, "select reaper.prune_history()") == 2
     assert record(db, "select * from reaper.audit").action == "run_now"
+
+
+@pytest.mark.parametrize("task", work_kinds.PRIORITIES)
+def test_sql_and_tasks_agree_about_priorities(db, task):
+    value(db, "select reaper.enqueue_job(%s, 'x', '{}')", task)
+    assert value(db, "select priority from procrastinate_jobs") == work_kinds.PRIORITIES[task]

@@ -68,8 +68,8 @@ def test_the_drain_has_one_job_per_slot(db, clock):
 
 
 def test_of_each_name_one_job_waits_at_most(db):
-    assert value(db, "select reaper.enqueue_job('reaper.service', 'service:x', '{}')") is True
-    assert value(db, "select reaper.enqueue_job('reaper.service', 'service:x', '{}')") is False
+    assert value(db, "select reaper.enqueue_job('reaper:service', 'service:x', '{}')") is True
+    assert value(db, "select reaper.enqueue_job('reaper:service', 'service:x', '{}')") is False
     assert waiting(db) == ["service:x"]
 
 
@@ -99,16 +99,16 @@ def test_run_now_makes_a_service_due(db):
 
 
 @pytest.mark.parametrize(
-    ("prepare", "hint"),
+    ("prepare", "sqlstate", "hint"),
     [
-        ("select reaper.pause('drain', '1 hour', 'why')", "resume"),
-        ("select reaper.disable_service('drain')", "enable_service"),
+        ("select reaper.pause('drain', '1 hour', 'why')", "RP011", "resume"),
+        ("select reaper.disable_service('drain')", "RP005", "enable_service"),
     ],
 )
 @pytest.mark.usefixtures("services")
-def test_run_now_says_what_stands_in_the_way(db, prepare, hint):
+def test_run_now_says_what_stands_in_the_way(db, prepare, sqlstate, hint):
     db.execute(prepare)
-    with refused("RP005") as caught:
+    with refused(sqlstate) as caught:
         db.execute("select reaper.run_now('drain')")
     assert hint in caught.value.diag.message_hint
 
@@ -188,7 +188,7 @@ def test_two_services_never_share_a_lock(db):
 
 
 def test_on_adopted_tables_the_drain_waits_to_be_enabled(db):
-    db.execute("delete from reaper.provenance where object = 'table pastes'")
+    db.execute("delete from reaper.provenance where kind = 'table'")
     db.execute("select reaper.register_service('drain', '0 0 * * *', 'x')")
     db.execute("select reaper.register_service('sweep', '1 minute', 'x')")
     assert dict(db.execute("select name, enabled from reaper.services")) == {"drain": False, "sweep": True}

@@ -195,3 +195,38 @@ def test_the_number_of_requests_at_a_time_is_limited(
         assert config.load_all().max_concurrent_requests == int(value)
     else:
         assert "REAPER_MAX_CONCURRENT_REQUESTS: " in complaint()
+
+
+@pytest.mark.parametrize("written", ["team/pastes", "team/pastes/"])
+def test_a_prefix_ends_in_a_slash_whether_one_is_written_or_not(
+    write: Write, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("REAPER_S3_BUCKET", "shared")
+    monkeypatch.setenv("REAPER_S3_PREFIX", written)
+    assert config.load("backends").backends["default"].prefix == "team/pastes/"
+    monkeypatch.delenv("REAPER_S3_PREFIX")
+    assert config.load("backends").backends["default"].prefix == ""
+    monkeypatch.delenv("REAPER_S3_BUCKET")
+    write(f'[backends.default]\nbucket = "shared"\nprefix = "{written}"\n')
+    assert config.load("backends").backends["default"].prefix == "team/pastes/"
+
+
+@pytest.mark.parametrize("written", ["/", "/a", "a//b", "a/../b", ".", "a\\nb", "x" * 600])
+def test_a_prefix_that_some_server_would_resolve_is_refused(write: Write, written: str) -> None:
+    write(f'[backends.default]\nbucket = "shared"\nprefix = "{written}"\n')
+    assert "backends.default.prefix: " in complaint("backends")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [("a", "b", True), ("a/b", "a/c", True), ("a", "ab", True), ("a", "a/b", False), ("", "b", False)],
+)
+def test_two_backends_share_a_bucket_where_no_prefix_lies_within_the_other(
+    write: Write, one: str, other: str, apart: bool
+) -> None:
+    table = '[backends.{}]\nbucket = "shared"\nprefix = "{}"\n'
+    write(table.format("default", one) + table.format("cold", other))
+    if apart:
+        assert len(config.load("backends").backends) == 2
+    else:
+        assert "backends.cold has the same bucket as backends.default" in complaint("backends")

@@ -1,4 +1,4 @@
--- prune_jobs: delete finished jobs, a bounded number per call; procrastinate's own way is one unbounded statement.
+-- prune_jobs: delete finished jobs of our tasks, a bounded number per call; procrastinate's own way is one unbounded statement.
 create or replace function reaper.prune_jobs(p_older_than interval default '7 days', p_limit integer default 1000)
     returns integer
     language plpgsql volatile security definer
@@ -10,7 +10,8 @@ begin
     with old as materialized (
         select j.id
           from procrastinate.procrastinate_jobs j
-         where j.status in ('succeeded', 'failed', 'cancelled', 'aborted')
+         where starts_with(j.task_name, 'reaper:')
+           and j.status in ('succeeded', 'failed', 'cancelled', 'aborted')
            and not exists (select from procrastinate.procrastinate_events e
                             where e.job_id = j.id and e.at > clock_timestamp() - p_older_than)
          order by j.id
@@ -23,6 +24,6 @@ begin
 end;
 $$;
 comment on function reaper.prune_jobs(interval, integer) is
-    'Deletes up to p_limit jobs that ended more than p_older_than ago, with their events; returns how many. If it returns p_limit, call it again.';
+    'Deletes up to p_limit jobs of reaper''s tasks that ended more than p_older_than ago, with their events; returns how many. If it returns p_limit, call it again.';
 revoke all on function reaper.prune_jobs(interval, integer) from public;
 grant execute on function reaper.prune_jobs(interval, integer) to reaper_worker, reaper_ops;

@@ -1,12 +1,15 @@
--- begin_run: record that a worker holds the service lock and starts a run.
-create or replace function reaper.begin_run(p_name text, p_worker text)
+-- begin_run: record that a worker starts a run; with the token of a lost lease, nothing is recorded (RP001).
+create or replace function reaper.begin_run(p_name text, p_worker text, p_token uuid default null)
     returns void
-    language sql volatile security definer
+    language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    update reaper.services s set last_started_at = reaper.clock(), last_worker = p_worker where s.name = p_name;
+begin
+    perform reaper_internal.require_service_lease(p_name, p_token);
+    update reaper.services s set last_started_at = reaper.clock(), last_worker = p_worker, waiting_since = null where s.name = p_name;
+end;
 $$;
-comment on function reaper.begin_run(text, text) is
-    'Records that p_worker starts a run of the service.';
-revoke all on function reaper.begin_run(text, text) from public;
-grant execute on function reaper.begin_run(text, text) to reaper_worker, reaper_ops;
+comment on function reaper.begin_run(text, text, uuid) is
+    'Records that p_worker starts a run of the service. p_token: the lease, for services that need one; RP001 if it is no longer held.';
+revoke all on function reaper.begin_run(text, text, uuid) from public;
+grant execute on function reaper.begin_run(text, text, uuid) to reaper_worker, reaper_ops;

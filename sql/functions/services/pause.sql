@@ -1,4 +1,4 @@
--- pause: no run of the service starts for a while. A pause always has an end, so that a forgotten one cannot build up a backlog.
+-- pause: no run of the service starts for a while, by whomever; a drain or purge that runs stops before its next batch. A pause always has an end, so that a forgotten one cannot build up a backlog.
 create or replace function reaper.pause(p_name text, p_for interval, p_reason text)
     returns timestamptz
     language plpgsql volatile security definer
@@ -13,12 +13,12 @@ begin
             message = 'p_for must be positive and at most 30 days, and p_reason must not be empty',
             hint    = format('Example: select reaper.pause(%L, ''2 hours'', ''why'');', p_name);
     end if;
-    update reaper.services s set paused_until = v_until, pause_reason = p_reason where s.name = p_name;
+    update reaper.services s set paused_until = v_until, paused_by = session_user, pause_reason = p_reason where s.name = p_name;
     perform reaper_internal.record_audit('pause', p_name, p_reason, format('until %s', v_until));
     return v_until;
 end;
 $$;
 comment on function reaper.pause(text, interval, text) is
-    'Keeps the service from running for p_for (up to 30 days); a reason is required. Returns when the pause ends. Audited.';
+    'Keeps the service from running for p_for (up to 30 days), also by hand unless the caller says so (despite the pause); a reason is required. Returns when the pause ends. Audited.';
 revoke all on function reaper.pause(text, interval, text) from public;
 grant execute on function reaper.pause(text, interval, text) to reaper_ops;

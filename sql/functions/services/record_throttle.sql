@@ -4,7 +4,10 @@ create or replace function reaper.record_throttle(p_worker text, p_reason text)
     language sql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    update reaper.workers w set throttled = left(p_reason, 500)
+    -- Reasons name figures that change; the wait is the same.
+    update reaper.workers w
+       set throttled = left(p_reason, 500),
+           throttled_since = case when p_reason is not null then coalesce(w.throttled_since, reaper.clock()) end
      where w.worker = p_worker and w.throttled is distinct from left(p_reason, 500);
 $$;
 comment on function reaper.record_throttle(text, text) is

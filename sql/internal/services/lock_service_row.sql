@@ -11,7 +11,7 @@ begin
         raise exception sqlstate 'RP005' using
             message = format('there is no service %L', p_name),
             hint    = coalesce((select 'Known services: ' || string_agg(s.name, ', ' order by s.name) from reaper.services s),
-                               'Start a worker (reaper worker): the first one registers the services.');
+                               'Run reaper migrate: it registers the services.');
     end if;
     return v_service;
 end;

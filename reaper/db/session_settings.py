@@ -1,0 +1,81 @@
+"""What a session of ours needs, whatever `alter role … set` or `alter database … set` say."""
+
+from __future__ import annotations
+
+import psycopg
+
+# A role's timeouts would cut work short that is bounded in other ways; they must be off first.
+TIMEOUTS = {
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    "idle_session_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+}
+SETTINGS = {
+    "default_transaction_isolation": "read committed",
+    "default_transaction_read_only": "off",
+    "standard_conforming_strings": "on",
+    "quote_all_identifiers": "off",
+    "row_security": "on",
+    # What psycopg reads.
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "postgres",
+    "timezone": "UTC",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+}
+_OF_APPLICATIONS = (
+    "datestyle",
+    "intervalstyle",
+    "timezone",
+    "standard_conforming_strings",
+    "default_transaction_isolation",
+)
+TRIES = 5
+# Behind a pooler the session is not ours alone: what is set there, others would find.
+_IF_DIRECT = " where pg_catalog.pg_backend_pid() = %s"
+# Names of ours are qualified; those that a caller gives are looked for where the role says.
+_SEARCH_PATH = (
+    "pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', 'pg_catalog',"
+    # Empty where a start-up parameter says so, and a list that ends in a comma is refused.
+    " nullif(pg_catalog.current_setting('search_path'), '')), false)"
+)
+
+
+def apply(connection: psycopg.Connection[object]) -> None:
+    """Make a new session fit for our work; one of a transaction pooler gets the isolation level alone."""
+    pid = connection.info.backend_pid
+    timeouts = dict(TIMEOUTS)
+    if connection.info.server_version >= 170000:
+        timeouts["transaction_timeout"] = "0"
+    for number in range(1, TRIES + 1):
+        try:
+            connection.execute(f"select {_calls(timeouts)}{_IF_DIRECT}", (pid,))
+            break
+        except psycopg.errors.QueryCanceled:
+            # The role's own timeout struck first.
+            if number == TRIES:
+                raise
+    connection.execute(f"select {_calls(SETTINGS)}, {_SEARCH_PATH}{_IF_DIRECT}", (pid,))
+    connection.execute("set default_transaction_isolation = 'read committed'")
+
+
+def apply_to_application(connection: psycopg.Connection[object]) -> None:
+    """What the doors need; timeouts and the like are the application's own choice.
+
+    A pooler keeps all but the last for each of its clients, so that no other client finds them.
+    """
+    for name in _OF_APPLICATIONS:
+        connection.execute(f"set {name} = '{SETTINGS[name]}'")
+
+
+def startup_options() -> str:
+    """The same as start-up parameters, for connections that a library opens."""
+    return " ".join(
+        f"-c {name}={value}".replace("read committed", "read\\ committed").replace("ISO, MDY", "ISO")
+        for name, value in {**TIMEOUTS, **SETTINGS}.items()
+    )
+
+
+def _calls(settings: dict[str, str]) -> str:
+    return ", ".join(f"pg_catalog.set_config('{name}', '{value}', false)" for name, value in settings.items())
