@@ -46,8 +46,8 @@ _GRANTED = """
      cross join lateral aclexplode(c.relacl) as g
      where c.relnamespace = 'reaper'::regnamespace and c.relkind = 'v' and g.grantee not in (0, c.relowner)
 """
-# Made by the ledger of migrations, not by a file.
-_LEDGER = ("views", "schema_version")
+# Made by the ledger of migrations and by reaper.bind(), not by a file.
+_OTHERWISE_MADE = {("views", "schema_version"), ("views", "pastes"), ("views", "content")}
 
 Name = tuple[str, str]
 
@@ -81,7 +81,7 @@ def compare_code(connection: Connection, files: Iterable[CodeFile]) -> Differenc
     return Differences(
         changed=_labels(name for name in names & loaded.keys() if loaded[name] != ours[_temporary(name)]),
         missing=_labels(names - loaded.keys()),
-        strange=_labels(loaded.keys() - names - {_LEDGER}),
+        strange=_labels(loaded.keys() - names - _OTHERWISE_MADE),
     )
 
 

@@ -15,6 +15,4 @@ def asking(dsn: str, slot: str) -> Iterator[Queries]:
     """Questions to a database whose schema is that of this release, or newer."""
     with db.connect(dsn, f"reaper:{slot}") as connection:
         check_schema(connection)
-        # Whatever the database's default is: functions that decide refuse every other level.
-        connection.execute("set default_transaction_isolation = 'read committed'")
         yield Queries(connection)

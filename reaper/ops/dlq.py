@@ -8,6 +8,9 @@ from dataclasses import replace
 from reaper.queries import Queries
 from reaper.queries.dlq import DlqFilter, DlqGroup
 
+# The service that tries queued deletions.
+RETRYING = "cleanup_queue"
+
 
 def retry_all(q: Queries, chosen: DlqFilter, groups: Iterable[DlqGroup], reason: str | None) -> Iterator[int]:
     """Queue the deletions again, batch after batch; how many were moved by each."""
@@ -19,6 +22,17 @@ def write_off_all(
 ) -> Iterator[int]:
     """Delete the entries and leave the objects, batch after batch; how many were written off by each."""
     return _batches(chosen, groups, lambda part: q.write_off_dlq(part, reason, free_names))
+
+
+def who_tries(q: Queries) -> str:
+    """When queued deletions are tried; what keeps them from it, and the remedy."""
+    if pause := q.pause_of(RETRYING):
+        return f"not tried before the pause ends: {pause} (reaper service resume {RETRYING})"
+    if any(service.name == RETRYING and not service.enabled for service in q.schedule()):
+        return f"service {RETRYING} is off: reaper service enable {RETRYING}, or reaper drain tries them"
+    if not any(worker.alive for worker in q.fleet()):
+        return "no worker is alive to try them: start one (reaper worker), or run reaper drain"
+    return "workers try them within a minute"
 
 
 def _batches(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from reaper.errors import BadArgument
+from reaper.errors import BadArgument, ServicePaused
+from reaper.ops.service_phase import paused
 from reaper.queries import Queries
 
 
@@ -20,9 +21,17 @@ def batch_limit(q: Queries, name: str, wanted: int | None) -> int:
     return wanted or (batch.batch_limit if batch else 1)
 
 
-def purge_all(q: Queries, name: str, limit: int, stopped: Callable[[], bool]) -> Iterator[int]:
-    """Delete batch after batch until one finds less than it may take; what each deleted."""
+def purge_all(
+    q: Queries, name: str, limit: int, stopped: Callable[[], bool], despite_pause: bool = False
+) -> Iterator[int]:
+    """Delete batch after batch until one finds less than it may take; what each deleted.
+
+    ServicePaused before the first batch that a pause holds back.
+    """
     deleted = limit
     while deleted == limit and not stopped():
-        deleted = q.purge_aged(name, limit)
+        try:
+            deleted = q.purge_aged(name, limit, despite_pause)
+        except ServicePaused as pause:
+            raise paused(pause.message, f"policy:{name}") from None
         yield deleted

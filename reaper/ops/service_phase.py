@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from reaper.errors import BadArgument, ServicePaused
-from reaper.queries import Queries
+from reaper.queries import Ask, Queries
 from reaper.queries.services import ServiceState
 
 
@@ -32,12 +32,21 @@ def phase(service: ServiceState) -> Phase:
 
 def require_runnable(q: Queries, name: str, despite_pause: bool = False) -> None:
     """Refuse a service that is not in the schedule, and one that is paused unless that is meant."""
-    services = {service.name: service for service in q.schedule()}
-    service = services.get(name)
-    if service is None:
+    services = {service.name for service in q.schedule()}
+    if name not in services:
         raise BadArgument(f"there is no service {name!r}", f"Known services: {', '.join(sorted(services))}")
-    if service.is_paused and not despite_pause:
-        raise ServicePaused(
-            f"{name} is paused until {service.paused_until:%Y-%m-%d %H:%M:%S %Z}: {service.pause_reason}",
-            f"Resume it (reaper service resume {name}), or run it all the same with --despite-pause.",
-        )
+    if not despite_pause:
+        require_no_pause(lambda question: question(q), name)
+
+
+def require_no_pause(ask: Ask, name: str) -> None:
+    """Refuse a paused service, with who paused it, until when and why."""
+    if pause := ask(lambda q: q.pause_of(name)):
+        raise paused(pause, name)
+
+
+def paused(pause: str, name: str) -> ServicePaused:
+    """The refusal of a command, with what to do about it."""
+    return ServicePaused(
+        pause, f"Resume it (reaper service resume {name}), or run it all the same with --despite-pause."
+    )

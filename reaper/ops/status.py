@@ -27,15 +27,13 @@ class Status:
 
     @property
     def verdict(self) -> str:
-        """PostgreSQL's; a backlog that an operator wants to wait is no trouble."""
-        paused = any(s.name == "drain" and s.is_paused for s in self.schedule)
-        return "paused" if paused and self.health.verdict != "ok" else self.health.verdict
+        """PostgreSQL's."""
+        return self.health.verdict
 
     def as_dict(self) -> dict[str, Any]:
         """For machines: the fields of the view reaper.health, then the rest."""
         return {
             **asdict(self.health),
-            "verdict": self.verdict,
             "in_flight": self.in_flight,
             "workers": self.workers,
             "speed": self.speed,

@@ -7,6 +7,7 @@ about again, in an order that no correct system gets wrong: an object comes befo
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +19,7 @@ from reaper.ops.verify_report import KEPT, ORPHAN, STALE, UNSEEN, WRONG_SIZE, Lo
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Queries
 from reaper.queries.checks import ExpectedObject, KnownObject
+from reaper.storage.owner_marker import is_own
 
 T = TypeVar("T")
 Watch = Callable[[str, int], None]
@@ -25,6 +27,10 @@ Watch = Callable[[str, int], None]
 PAGE = 1000
 # A writer stores the object before it inserts the row: so long it may take from the one to the other.
 GRACE = 5.0
+_BIND = (
+    "Bind object_key to the column or expression that names them ([tables.content] in reaper.toml, then"
+    " reaper migrate), unless this is the wrong bucket"
+)
 
 
 def unwatched(_: str, __: int) -> None:
@@ -134,14 +140,15 @@ class BackendComparison:
         orphans: list[str] = []
         missing: list[str] = []
         resized: list[str] = []
-        for page in _pages(side_by_side(self.store.list(), self._expected())):
+        seen: Counter[str] = Counter()
+        for page in _pages(side_by_side(self._stored(), self._expected())):
             missing += [expected.object_key for stored, expected in page if stored is None and expected]
             resized += [
                 stored.key for stored, expected in page if stored and expected and _differs(stored, expected)
             ]
             orphans += self._unknown([stored.key for stored, expected in page if stored and expected is None])
-            self.report.seen["objects"] += sum(stored is not None for stored, _ in page)
-            self.report.seen["copies"] += sum(expected is not None for _, expected in page)
+            seen["objects"] += sum(stored is not None for stored, _ in page)
+            seen["copies"] += sum(expected is not None for _, expected in page)
             self.watch("objects", len(page))
         self._ask_again(self._confirm_missing, missing)
         if orphans:
@@ -149,6 +156,17 @@ class BackendComparison:
             self.wait(GRACE)
         self._ask_again(self._confirm_orphans, orphans)
         self._ask_again(self._confirm_sizes, resized)
+        self.report.seen.update(seen)
+        if 2 * len(missing) > seen["copies"] and 2 * len(orphans) > seen["objects"]:
+            self._note_other_names(missing, orphans, seen)
+
+    def _note_other_names(self, missing: list[str], unknown: list[str], seen: Counter[str]) -> None:
+        """Rows and bucket hardly know a name of each other: one rule is wrong, and not so many objects."""
+        self.report.notes.append(
+            f"{len(missing):,} of {seen['copies']:,} objects that rows name are missing on backend"
+            f" {self.backend}, and {len(unknown):,} of {seen['objects']:,} objects there are unknown:"
+            f" the rows name {missing[0]}, the bucket has {unknown[0]}. {_BIND}"
+        )
 
     def _ask_again(self, confirm: Callable[[Sequence[str]], None], suspects: Sequence[str]) -> None:
         for page in _pages(suspects):
@@ -191,6 +209,10 @@ class BackendComparison:
             if expected and expected.is_content and _differs(found, expected):
                 has = f"content {expected.content_hash} has {expected.size_bytes:,}"
                 self.report.add(WRONG_SIZE, self._named(key), f"{found.size:,} bytes are stored, {has}")
+
+    def _stored(self) -> Iterator[StoredObject]:
+        """Every object in the bucket but reaper's own."""
+        return (found for found in self.store.list() if not is_own(found.key))
 
     def _expected(self) -> Iterator[ExpectedObject]:
         """Every object that ought to lie there, in byte order, page by page."""

@@ -7,6 +7,9 @@ from datetime import datetime, timedelta
 
 from reaper.queries.base import Area, reads
 
+# The verdict of a system that stands still.
+STALLED = "stalled"
+
 
 @dataclass(frozen=True, slots=True)
 class Health:
@@ -52,6 +55,7 @@ class WorkerState:
     beat_at: datetime
     batches: int
     throttled: str | None
+    degraded: dict[str, str] | None
 
 
 class Status(Area):

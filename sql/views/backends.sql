@@ -1,4 +1,4 @@
--- backends: every backend, its bytes and its circuit. The byte accounts are summed here, so the figures are right whether or not
+-- backends: every backend, its bytes, its circuit and its owner. The byte accounts are summed here, so the figures are right whether or not
 -- fold_accounts() has run.
 create or replace view reaper.backends as
     with added as (
@@ -22,12 +22,20 @@ create or replace view reaper.backends as
            coalesce(c.state, 'closed') as circuit,
            c.retry_at,
            c.last_error,
-           b.registered_at
+           b.registered_at,
+           coalesce(o.state, 'not checked') as owner,
+           o.detail as owner_detail,
+           o.checked_at as owner_checked_at
       from reaper.backend_list b
       join added a on a.name = b.name
       left join reaper.circuits c on c.backend = b.name
+     cross join reaper.installation_identity() as i
+      -- What a copy of the database was told in its former place says nothing here.
+      left join reaper.backend_owners o
+             on o.backend = b.name
+            and (o.installation_id, o.database, o.system_identifier) = (i.installation_id, i.database, i.system_identifier)
      order by b.name;
-comment on view reaper.backends is 'Backends: bytes used, queued for deletion and reserved, quota, and state of the circuit.';
+comment on view reaper.backends is 'Backends: bytes used, queued for deletion and reserved, quota, state of the circuit, and whose bucket it is.';
 comment on column reaper.backends.name is 'Name of the backend as in reaper.toml; the one configured by REAPER_S3_BUCKET is called default.';
 comment on column reaper.backends.quota is 'Maximum number of bytes on the backend, orphans and reservations included; null = no limit. Changed by set_quota().';
 comment on column reaper.backends.bytes_used is
@@ -40,5 +48,9 @@ comment on column reaper.backends.circuit is 'closed: in use. open: no requests 
 comment on column reaper.backends.retry_at is 'Earliest time of the next probe; null while closed.';
 comment on column reaper.backends.last_error is 'Text of the last failure.';
 comment on column reaper.backends.registered_at is 'When the backend was registered first.';
+comment on column reaper.backends.owner is
+    'ours: the marker .reaper/owner in the bucket names this installation. other: it does not; nothing is deleted or stored there. not checked: no process has compared yet.';
+comment on column reaper.backends.owner_detail is 'Content of the marker, or what is wrong with it.';
+comment on column reaper.backends.owner_checked_at is 'When a process compared last; each does so before its first deletion or put there, and hourly.';
 revoke all on reaper.backends from public;
 grant select on reaper.backends to reaper_worker, reaper_ops, reaper_ro;

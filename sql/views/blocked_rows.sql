@@ -2,9 +2,9 @@
 create or replace view reaper.blocked_rows as
     select b.short_code, p.expires_at, b.sqlstate, b.message, b.attempts, b.blocked_at, b.next_attempt
       from reaper.blocked b
-      left join public.pastes p on p.short_code = b.short_code
+      left join reaper.expiry_of_blocked() as p on p.short_code = b.short_code
      order by b.blocked_at;
-comment on view reaper.blocked_rows is 'Due pastes whose deletion PostgreSQL refused. Remove the cause; the next attempt then succeeds.';
+comment on view reaper.blocked_rows is 'Due pastes whose deletion PostgreSQL refused. Remove the cause; the next attempt then succeeds, at once after reaper.unblock().';
 comment on column reaper.blocked_rows.short_code is 'Code of the paste.';
 comment on column reaper.blocked_rows.expires_at is 'When the paste expired; null if its row has been deleted meanwhile.';
 comment on column reaper.blocked_rows.sqlstate is 'SQLSTATE of the refusal; 23503 or 23001 = another table refers to the row.';

@@ -1,4 +1,4 @@
--- jobs: jobs in procrastinate's queue, their state and last error.
+-- jobs: jobs of our tasks in procrastinate's queue, their state and last error.
 create or replace view reaper.jobs as
     select j.id as job_id,
            j.task_name as task,
@@ -11,8 +11,9 @@ create or replace view reaper.jobs as
            j.status = 'doing' and not coalesce(w.last_heartbeat > clock_timestamp() - interval '120 seconds', false) as wedged
       from procrastinate.procrastinate_jobs j
       left join procrastinate.procrastinate_workers w on w.id = j.worker_id
+     where starts_with(j.task_name, 'reaper:')
      order by j.id;
-comment on view reaper.jobs is 'Jobs in procrastinate''s queue. A wedged job has status doing but no live worker: rescue_jobs queues it again.';
+comment on view reaper.jobs is 'Jobs of reaper''s tasks in procrastinate''s queue. A wedged job has status doing but no live worker: rescue_jobs queues it again.';
 comment on column reaper.jobs.job_id is 'Id of the job in procrastinate.';
 comment on column reaper.jobs.task is 'Task that the job runs.';
 comment on column reaper.jobs.lock is 'Queueing lock: at most one job with this lock waits.';

@@ -22,7 +22,7 @@ comment on column reaper.policies.table_name is 'Table with its schema, quoted a
 comment on column reaper.policies.column_name is 'Column with the time from which a row''s age is counted.';
 comment on column reaper.policies.max_age is 'Rows older than this are deleted.';
 comment on column reaper.policies.batch_limit is 'Maximum number of rows per purge.';
-comment on column reaper.policies.schedule is 'When a purge starts: cron (UTC), @hourly and the like, or an interval.';
+comment on column reaper.policies.schedule is 'When a purge starts: cron (settings.time_zone), @hourly and the like, or an interval.';
 comment on column reaper.policies.allow_cascade is 'Whether cascades and triggers were allowed at registration.';
 comment on column reaper.policies.enabled is 'Whether purges delete rows; false: they delete none.';
 comment on column reaper.policies.created_by is 'Login that registered the policy; it must keep the right to delete from the table.';

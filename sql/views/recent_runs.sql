@@ -7,7 +7,9 @@ create or replace view reaper.recent_runs as
            r.rows_blocked,
            r.objects_deleted,
            r.objects_failed,
+           r.dead_letters,
            r.bytes_freed,
+           r.objects_unsized,
            r.invalidations_failed,
            r.finished_at - r.claimed_at as took,
            r.batch_id
@@ -22,6 +24,8 @@ comment on column reaper.recent_runs.rows_returned is 'Claimed rows that were no
 comment on column reaper.recent_runs.rows_blocked is 'Rows that PostgreSQL refused to delete.';
 comment on column reaper.recent_runs.objects_deleted is 'Objects deleted, as confirmed by the backend.';
 comment on column reaper.recent_runs.objects_failed is 'Objects moved to cleanup_queue or cleanup_dlq.';
+comment on column reaper.recent_runs.dead_letters is 'Objects moved to cleanup_dlq.';
+comment on column reaper.recent_runs.objects_unsized is 'Deleted objects whose size is unknown; bytes_freed is without them.';
 comment on column reaper.recent_runs.bytes_freed is 'Bytes of the deleted objects whose size is known.';
 comment on column reaper.recent_runs.invalidations_failed is 'Cache entries moved to invalidations.';
 comment on column reaper.recent_runs.took is 'Time from the claim to the end.';

@@ -29,7 +29,7 @@ def test_a_late_backlog_is_behind_with_the_reason_and_exit_code_1(
     done = bare_run("status", REAPER_DATABASE_URL=dsn)
     assert done.code == 1
     assert done.out.startswith("● behind")
-    assert "the oldest unclaimed paste expired 30 hours ago" in done.out
+    assert "the oldest row that waits expired 1 d 6 h ago" in done.out
     assert "1 due row, the oldest expired 1 d 6 h ago" in done.out
 
 
@@ -40,7 +40,7 @@ def test_nobody_at_work_on_a_late_backlog_is_stalled_with_exit_code_3(
     done = bare_run("status", "--json", REAPER_DATABASE_URL=dsn)
     assert done.code == 3
     assert done.json["verdict"] == "stalled"
-    assert any("no live worker" in reason for reason in done.json["reasons"])
+    assert any("no worker is alive" in reason for reason in done.json["reasons"])
 
 
 def test_status_names_batches_workers_queues_and_what_to_look_at(

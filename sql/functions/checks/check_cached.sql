@@ -12,7 +12,7 @@ as $$
                 when i.short_code is not null or o.short_code is not null then 'queued'
                 else 'unknown' end
       from unnest(p_codes) as k (short_code)
-      left join public.pastes p on p.short_code = k.short_code
+      left join reaper.pastes p on p.short_code = k.short_code
       left join reaper.invalidations i on i.short_code = k.short_code
       left join (select distinct c.short_code
                    from reaper.batches b

@@ -26,7 +26,9 @@ as $$
     ), data_rights as (
         select r.object, r.grantee, r.privilege_type
           from rights r
-         where r.holds_data and r.grantee not in (0, r.owner) and not (r.object = 'settings' and r.privilege_type = 'SELECT')
+         where r.holds_data and r.grantee not in (0, r.owner) and not (r.object in ('settings', 'bindings') and r.privilege_type = 'SELECT')
+           and not (r.object in ('audit', 'drift', 'invalidations') and r.privilege_type = 'SELECT'
+                    and r.grantee in ('reaper_ops'::regrole, 'reaper_ro'::regrole))
         union all
         -- Of single columns only the settings are granted to operators; a role that sets the clock could let live pastes expire.
         select format('%s.%s', c.oid::regclass, a.attname), g.grantee, g.privilege_type
@@ -40,9 +42,9 @@ as $$
         select r.object from rights r where r.owner <> (select o.oid from pg_roles o where o.rolname = 'reaper_owner') group by r.object
     ), needed as (
         select format('%s on %s', p.privilege, t.name) as what
-          from (values ('public.content'), ('public.pastes')) as t (name)
+          from (select b.bound_table as name, to_regclass(b.bound_table) as rel from reaper.bindings b) as t
          cross join (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) as p (privilege)
-         where not has_table_privilege('reaper_owner', t.name, p.privilege)
+         where t.rel is not null and not has_table_privilege('reaper_owner', t.rel, p.privilege)
     )
     select 'rights of PUBLIC', case when count(*) = 0 then 'ok' else 'fail' end,
            coalesce('PUBLIC has ' || string_agg(r.privilege_type || ' on ' || r.object, ', '), 'PUBLIC has no right in our schemas'),
@@ -76,7 +78,7 @@ as $$
     union all
     select 'rights of the owner', case when count(*) = 0 then 'ok' else 'fail' end,
            coalesce('missing: ' || string_agg(n.what, ', '), 'reaper_owner can read and write pastes and content'),
-           'Run: grant select, insert, update, delete on public.content, public.pastes to reaper_owner'
+           (select format('Run: grant select, insert, update, delete on %s to reaper_owner', string_agg(b.bound_table, ', ')) from reaper.bindings b)
       from needed n;
 $$;
 comment on function reaper.diagnose_rights() is

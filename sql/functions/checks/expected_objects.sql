@@ -31,12 +31,12 @@ begin
               order by l.object_key
              offset p_limit - 1 limit 1),
             (select c.object_key collate "C"
-               from public.content c
+               from reaper.content c
               where p_backend = 'default' and c.object_key collate "C" > v_after
               order by c.object_key collate "C"
              offset p_limit - 1 limit 1),
             (select c.content_hash collate "C"
-               from public.content c
+               from reaper.content c
               where p_backend = 'default' and c.content_hash collate "C" > v_after
               order by c.content_hash collate "C"
              offset p_limit - 1 limit 1));
@@ -49,13 +49,13 @@ begin
                        and l.object_key > v_after and (v_until is null or l.object_key <= v_until)
                     union all
                     select c.object_key::text collate "C", c.size_bytes::bigint, c.content_hash::text collate "C"
-                      from public.content c
+                      from reaper.content c
                      where p_backend = 'default'
                        and c.object_key collate "C" > v_after and (v_until is null or c.object_key collate "C" <= v_until)
                        and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")
                     union all
                     select c.content_hash::text collate "C", c.size_bytes::bigint, c.content_hash::text collate "C"
-                      from public.content c
+                      from reaper.content c
                      where p_backend = 'default' and c.object_key is null
                        and c.content_hash collate "C" > v_after and (v_until is null or c.content_hash collate "C" <= v_until)
                        and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")) as k

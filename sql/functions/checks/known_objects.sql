@@ -10,12 +10,12 @@ as $$
      where l.backend = p_backend and l.object_key = any (p_keys)
     union all
     select c.object_key::text collate "C", 'content', c.content_hash::text collate "C", c.size_bytes::bigint
-      from public.content c
+      from reaper.content c
      where p_backend = 'default' and c.object_key = any (p_keys)
        and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")
     union all
     select c.content_hash::text collate "C", 'content', c.content_hash::text collate "C", c.size_bytes::bigint
-      from public.content c
+      from reaper.content c
      where p_backend = 'default' and c.content_hash = any (p_keys) and c.object_key is null
        and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")
     union all

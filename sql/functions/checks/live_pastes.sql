@@ -6,10 +6,10 @@ create or replace function reaper.live_pastes(p_hashes text[], p_examples intege
 as $$
     select h.content_hash,
            (select count(*)
-              from public.pastes p
+              from reaper.pastes p
              where p.content_hash = h.content_hash and (p.expires_at is null or p.expires_at > reaper.clock())),
            array(select p.short_code::text
-                   from public.pastes p
+                   from reaper.pastes p
                   where p.content_hash = h.content_hash and (p.expires_at is null or p.expires_at > reaper.clock())
                   order by p.short_code
                   limit p_examples)

@@ -8,7 +8,8 @@ as $$
 #variable_conflict use_column
 begin
     perform reaper_internal.require_read_committed();
-    perform pg_advisory_xact_lock(1919246704, 0);  -- our class of advisory locks; services begin at 1
+    -- Conflicts with itself and with no writer; no other login has a right to lock it.
+    lock table reaper.byte_deltas in share update exclusive mode;
     return query
         with wrong as materialized (
             select c.backend, c.kind, c.booked, c.found from reaper_internal.account_differences() as c

@@ -16,22 +16,22 @@ begin
     perform reaper_internal.require_limit(p_limit);
 
     v_hashes := array(select c.content_hash
-                        from public.content c
-                        left join (select p.content_hash, count(*) as refs from public.pastes p group by p.content_hash) as n
+                        from reaper.content c
+                        left join (select p.content_hash, count(*) as refs from reaper.pastes p group by p.content_hash) as n
                           on n.content_hash = c.content_hash
                        where c.ref_count is distinct from coalesce(n.refs, 0)
                        order by c.content_hash
                        limit p_limit);
-    perform from public.content c where c.content_hash = any (v_hashes) order by c.content_hash for update;
+    perform from reaper.content c where c.content_hash = any (v_hashes) order by c.content_hash for update;
 
     return query
         with counted as (
             select c.content_hash, c.ref_count::bigint as was,
-                   (select count(*) from public.pastes p where p.content_hash = c.content_hash) as refs
-              from public.content c
+                   (select count(*) from reaper.pastes p where p.content_hash = c.content_hash) as refs
+              from reaper.content c
              where c.content_hash = any (v_hashes)
         ), repaired as (
-            update public.content c
+            update reaper.content c
                set ref_count = n.refs
               from counted n
              where c.content_hash = n.content_hash and n.was is distinct from n.refs

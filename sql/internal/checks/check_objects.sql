@@ -7,7 +7,7 @@ as $$
     with content as materialized (
         select c.content_hash::text collate "C" as content_hash, coalesce(c.object_key, c.content_hash)::text collate "C" as object_key,
                c.size_bytes::bigint
-          from public.content c
+          from reaper.content c
     ), stored as materialized (
         select l.backend, l.object_key, l.content_hash from reaper.object_locations l
         union all
