@@ -14,10 +14,13 @@ ReaperError                    4
 │   ├── WrongIsolation     RP006   use read committed
 │   ├── WouldLoseInformation RP007 a rollback would lose information
 │   ├── NoRoom             RP008   no backend has room for the bytes
+│   ├── KeyIsExpression    RP009   the binding cannot create content: the application must
+│   ├── BindingBroken      RP010   the bound tables are not those that the views read, or their keys are wrong
+│   ├── ServicePaused      RP011   exit code 1: the service is paused; --despite-pause runs it all the same
 │   └── CodeTaken          23505   another paste has the short code
+├── ForeignBucket              4   the bucket belongs to another installation: nothing is changed there
 ├── ContentLost                4   no whole copy of a live paste's bytes is left
-├── ServicePaused              1   a paused service was run by hand
-├── ServiceLockLost            4   the connection that held a service's lock broke: the run is over
+├── ServiceLockLost            4   a service's lease was lost: the run is over
 ├── WorkerLost                 3   a worker ended without a request to stop
 └── MigrationError             4
     ├── BadMigration           4   a file of the release is not as it must be
@@ -131,20 +134,37 @@ class NoRoom(DatabaseError):
     sqlstate = "RP008"
 
 
+class KeyIsExpression(DatabaseError):
+    """The object key is bound to an expression, so only the application can create content."""
+
+    sqlstate = "RP009"
+
+
+class BindingBroken(DatabaseError):
+    """The views do not read the bound tables any more, or objects do not lie where the binding says."""
+
+    sqlstate = "RP010"
+
+
+class ServicePaused(DatabaseError):
+    """An operator paused the service; --despite-pause runs it all the same."""
+
+    exit_code = Exit.BEHIND
+    sqlstate = "RP011"
+
+
 class CodeTaken(DatabaseError):
     """Another paste has the short code; nothing else of ours is unique and named by a caller."""
 
     sqlstate = "23505"
 
 
+class ForeignBucket(ReaperError):
+    """The marker in the bucket does not name this installation; an operator decides whose it is."""
+
+
 class ContentLost(ReaperError):
     """A live paste has no intact copy of its bytes on any backend."""
-
-
-class ServicePaused(ReaperError):
-    """An operator paused the service; --despite-pause runs it anyway."""
-
-    exit_code = Exit.BEHIND
 
 
 class ServiceLockLost(ReaperError):
@@ -192,6 +212,9 @@ _BY_SQLSTATE: dict[str, type[DatabaseError]] = {
         WrongIsolation,
         WouldLoseInformation,
         NoRoom,
+        KeyIsExpression,
+        BindingBroken,
+        ServicePaused,
         CodeTaken,
     )
     if cls.sqlstate

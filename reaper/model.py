@@ -71,6 +71,9 @@ class Figures:
     objects_failed: int = 0
     bytes_freed: int = 0
     invalidations_failed: int = 0
+    # Of the failed ones, those that went to the DLQ; of the deleted ones, those whose size is unknown.
+    dead_letters: int = 0
+    objects_unsized: int = 0
 
     def __add__(self, other: Figures) -> Figures:
         return Figures(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Figures)))
@@ -151,12 +154,16 @@ class CacheRead:
 
 @dataclass(frozen=True, slots=True)
 class DueService:
-    """A service whose time has come, or that was never planned; `now` is the time that decided so."""
+    """A service whose time has come, or that was never planned; `now` is the time that decided so.
+
+    `local_now` is the same moment on the clock of settings.time_zone.
+    """
 
     name: str
     schedule: str
     next_run_at: datetime | None
     now: datetime
+    local_now: datetime
 
 
 @dataclass(frozen=True, slots=True)

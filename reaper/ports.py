@@ -27,6 +27,9 @@ class ObjectStore(Protocol):
     def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
         """Store these bytes, read from where the body stands; when it returns they are there."""
 
+    def create(self, key: str, body: bytes) -> bool:
+        """Store these few bytes unless the key exists, which is False; between two callers one is first."""
+
     def get(self, key: str) -> bytes | None:
         """The object's bytes; None only where the store says that there is no such object."""
 

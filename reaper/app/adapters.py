@@ -10,12 +10,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reaper.cache.none import NoCache, NoClaimLock, NoPasteCache
-from reaper.config.backends import Backend
+from reaper.config.backends import DEFAULT_BACKEND, Backend
 from reaper.db.reconnecting_session import Session
 from reaper.db.retry import RetryPolicy
 from reaper.errors import ConfigError
+from reaper.expiry.bucket_guard import AnyBucket, BucketGuard
 from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
+from reaper.queries import Queries
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
+from reaper.storage.drain_guard import OwnedBuckets
+from reaper.storage.owned_store import OwnedStore
+from reaper.storage.ownership import Ownership
 
 if TYPE_CHECKING:
     from reaper.cache.redis.connection import RedisConnection
@@ -42,7 +47,7 @@ class Adapters(Connections):
             raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
         gate = AdmissionGate(self.settings.max_concurrent_requests)
         return {
-            name: S3Store(b.bucket, b.endpoint_url, self._s3_options(b), gate=gate)
+            name: S3Store(b.bucket, b.endpoint_url, self._s3_options(b), gate=gate, prefix=b.prefix)
             for name, b in backends.items()
         }
 
@@ -59,20 +64,43 @@ class Adapters(Connections):
 
     @cached_property
     def stores(self) -> Mapping[str, ObjectStore]:
-        """The backends by name, each behind its circuit."""
+        """The backends by name, each behind its circuit; a bucket of another installation is only read."""
         if self.parts.stores is not None:
             return self.parts.stores
         return {
-            name: self.parts.wrap_store(name, GuardedStore(name, bucket, self.circuits))
-            for name, bucket in self.buckets.items()
+            name: self.parts.wrap_store(name, OwnedStore(name, store, self.ownership))
+            for name, store in self._guarded_stores.items()
         }
+
+    @cached_property
+    def _guarded_stores(self) -> Mapping[str, ObjectStore]:
+        return {name: GuardedStore(name, bucket, self.circuits) for name, bucket in self.buckets.items()}
 
     @cached_property
     def circuits(self) -> Circuits:
         """What all processes together know of the backends; it waits for no database."""
-        session = Session(lambda: self.connect("circuits:0"), self.bind, retry=RetryPolicy(patience=0.0))
+        return Circuits(self._backend_session, self.telemetry)
+
+    @cached_property
+    def ownership(self) -> Ownership:
+        """Whose the buckets are; it waits for no database."""
+        return Ownership(self._backend_session, self._guarded_stores, self.telemetry)
+
+    @cached_property
+    def bucket_guard(self) -> BucketGuard:
+        """Keeps drains from releasing rows whose objects lie in a bucket of another installation."""
+        if self.parts.stores is not None:
+            return AnyBucket()
+        return OwnedBuckets(self.ownership, tuple(self._guarded_stores), DEFAULT_BACKEND)
+
+    @cached_property
+    def _backend_session(self) -> Session[Queries]:
+        """For what processes tell each other of the backends; none of it is worth waiting for a standby."""
+        session = Session(
+            lambda: self._connect_lazily("circuits:0"), self.bind, retry=RetryPolicy(patience=0.0)
+        )
         self._open.callback(session.close)
-        return Circuits(session, self.telemetry)
+        return session
 
     @cached_property
     def cache(self) -> Cache:

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reaper import config
 from reaper.app.adapters import Adapters
 from reaper.concurrency import Stop, for_each
 from reaper.db.pool import Pool
+from reaper.db.pooler import require_session
 from reaper.db.reconnecting_session import Session
-from reaper.errors import Unreachable
+from reaper.db.retry import RetryPolicy
+from reaper.errors import ConfigError, ReaperError, Unreachable
+from reaper.expiry.batch_return import return_given_up
 from reaper.expiry.deletion_retries import Retries
-from reaper.expiry.held_batches import BatchLimit
+from reaper.expiry.drain_report import DrainReport
+from reaper.expiry.held_batches import BatchLimit, LeftBehind
+from reaper.expiry.key_check import KeyCheck
 from reaper.expiry.lane import Drained, Lane, run_lanes
 from reaper.expiry.rate import Rate
 from reaper.expiry.settler import Settler
 from reaper.expiry.side_effects import SideEffects
-from reaper.expiry.throttle import Throttle
+from reaper.expiry.throttle import Despite, Throttle
 from reaper.expiry.wait_for_standby import Standby
 from reaper.migrate import check_schema
+from reaper.ops.service_phase import require_no_pause
 from reaper.ops.verify import Verifier, Watch, unwatched
 from reaper.ops.verify_report import Report
 from reaper.queries import Ask, Queries
-from reaper.services import ALL
+from reaper.queries.status import Health
+from reaper.services import ALL, drain
 from reaper.services.base import Context, Service
 from reaper.storage.probes import Prober
 from reaper.store.get import Reader
@@ -34,10 +41,15 @@ from reaper.store.put import Writer
 from reaper.store.store import Store
 from reaper.worker.dispatcher import Dispatcher
 from reaper.worker.health import HealthServer, ProcessHealth
-from reaper.worker.heartbeat import Heartbeat
+from reaper.worker.heartbeat import EVERY, Heartbeat
 from reaper.worker.lane_pool import LanePool
 from reaper.worker.options import WorkerOptions
 from reaper.worker.work_runner import Runner
+
+if TYPE_CHECKING:
+    from reaper.worker.tasks import Runtime
+
+DRAIN = drain.SERVICE.name
 
 
 class App(Adapters):
@@ -69,7 +81,12 @@ class App(Adapters):
     @cached_property
     def rate(self) -> Rate:
         """How fast this process may be, over all its lanes."""
-        return Rate(self.settings.rows_per_second)
+        return Rate(self.settings.rows_per_second, self.settings.batch_size)
+
+    @cached_property
+    def key_check(self) -> KeyCheck:
+        """Finds out whether objects lie where the binding says."""
+        return KeyCheck(self.stores, self.telemetry)
 
     def lane(self, session: Session[Queries], stop: Stop, limit: BatchLimit | None = None) -> Lane:
         """One thread's way through the backlog."""
@@ -81,22 +98,48 @@ class App(Adapters):
             lock=self.claim_lock,
             telemetry=self.telemetry,
             stop=stop,
-            batch_size=self.settings.batch_size,
             limit=limit or BatchLimit(None),
             rate=self.rate,
+            buckets=self.bucket_guard,
+            look_for_objects=self.key_check.look,
         )
 
-    def drain(self, workers: int = 1, max_batches: int | None = None) -> None:
-        """Drain with so many lanes until nothing is due, the limit is reached, or a signal says stop."""
+    def drain(
+        self, workers: int = 1, max_batches: int | None = None, despite_pause: bool = False
+    ) -> DrainReport:
+        """Drain with so many lanes until nothing is due, the limit is reached, or a signal says stop.
+
+        ServicePaused while the drain is paused; a pause that begins meanwhile ends it before the next claim.
+        """
         limit = BatchLimit(max_batches)
+        despite = Despite(off=True, pause=despite_pause)
         with ExitStack() as opened:
             sessions = [opened.enter_context(self.open_session(f"drain:{n}")) for n in range(workers)]
             probing = opened.enter_context(self.open_session("probe:0"))
-            lanes = [self.lane(session, self.stop, limit) for session in sessions]
+            if not despite_pause:
+                require_no_pause(probing.call, DRAIN)
+            throttle = Throttle(probing.call, self.worker, self.telemetry, self.rate)
+            lanes = [
+                replace(
+                    self.lane(session, self.stop, limit),
+                    gate=lambda s: throttle.passes(DRAIN, s, despite),
+                    may_retry=lambda service: throttle.may_retry(service, despite),
+                )
+                for session in sessions
+            ]
             with self.heartbeat():
                 # Where no worker runs, no other process finds out that a backend is back.
                 Prober(probing.call, self.stores).tick()
-                run_lanes(lanes, self.stop)
+                drained = run_lanes(lanes, self.stop)
+        return DrainReport.of(drained, self.telemetry.batches, throttle.pause)
+
+    def left_behind(self) -> LeftBehind | None:
+        """What a drain that ended by itself had to leave to the next one, if anything."""
+        if self.telemetry.batch_error is None or self.stop.is_set():
+            return None
+        with self.asking("check") as q:
+            rows = q.count_left_behind()
+        return LeftBehind(rows, self.telemetry.batch_error) if rows else None
 
     # The worker.
 
@@ -105,9 +148,20 @@ class App(Adapters):
         """A connection of its own, so that slow work does not silence the process."""
         return self.session("heartbeat:0")
 
-    def heartbeat(self) -> Heartbeat:
+    def heartbeat(self, every: float = EVERY, *, takes_jobs: bool = False) -> Heartbeat:
         """The heartbeat of this process."""
-        return Heartbeat(self.heartbeat_session.call, self.worker, self.telemetry)
+        ask = self.heartbeat_session.call
+
+        def after_beat() -> None:
+            return_given_up(self.held, ask, self.telemetry)
+            self._probe_redis()
+
+        return Heartbeat(ask, self.worker, self.telemetry, every, after_beat, takes_jobs=takes_jobs)
+
+    def _probe_redis(self) -> None:
+        """Without work for it, nobody else would notice that Redis is away."""
+        if self._redis is not None and self.parts.cache is None:
+            self._redis.probe()
 
     @cached_property
     def job_session(self) -> Session[Queries]:
@@ -129,15 +183,15 @@ class App(Adapters):
             open_session=self.open_session,
             make_context=self.context,
             lanes=LanePool(self.lane(self.session(f"drain:{n}"), self.stop) for n in range(slots)),
-            throttle=Throttle(ask, self.worker, self.telemetry),
+            throttle=Throttle(ask, self.worker, self.telemetry, self.rate),
             telemetry=self.telemetry,
             stop=self.stop,
             services={service.name: service for service in services},
         )
 
-    def runner_by_hand(self, slots: int = 1) -> Runner:
+    def runner_by_hand(self, slots: int = 1, despite_pause: bool = False) -> Runner:
         """A runner for a command: where no worker ever ran, the schedule does not know the services yet."""
-        runner = replace(self.runner(slots), by_hand=True)
+        runner = replace(self.runner(slots), despite=Despite(off=True, pause=despite_pause))
         self.dispatcher().register(runner.services.values())
         self.job_session.call(lambda q: q.sync_services())
         return runner
@@ -155,6 +209,7 @@ class App(Adapters):
             retries=self.retries,
             adopt=lambda: self.settler.adopt(ask, stop),
             drain=drain,
+            look_for_objects=lambda: self.key_check.look(ask),
         )
 
     def work(self, options: WorkerOptions, services: Iterable[Service] = ALL) -> None:
@@ -162,14 +217,57 @@ class App(Adapters):
         from reaper.worker import tasks
         from reaper.worker.process import WorkerProcess
 
-        runner, dispatcher = self.runner(options.slots, services), self.dispatcher()
-        dispatcher.register(runner.services.values())
-        jobs = tasks.make_app(tasks.connector(self.settings.dsn), dispatcher, runner)
-        with self.heartbeat() as heartbeat:
-            health = ProcessHealth(lambda: heartbeat.age)
-            process = WorkerProcess(jobs, tasks.recording(runner), options, self.stop, health, self.telemetry)
-            with HealthServer(options.health_port, health, self.telemetry.registry):
+        require_session(self.settings.dsn)
+        runtime = self.runtime(options.slots, services)
+        connector = tasks.connector(
+            self.settings.dsn, self._queue_schema(), self.telemetry.notification_ignored
+        )
+        jobs = tasks.make_app(connector, lambda: runtime)
+        with runtime.heartbeat as heartbeat:
+            health = ProcessHealth(lambda: heartbeat.age, self._ask_health)
+            process = WorkerProcess(jobs, options, self.stop, health, self.telemetry)
+            with HealthServer(options.health_port, health, self.telemetry.registry, options.health_address):
                 process.run()
+
+    def runtime(self, slots: int, services: Iterable[Service] = ALL) -> Runtime:
+        """What the tasks of a worker work with; its heart beats when it is entered."""
+        from reaper.worker.tasks import Runtime
+
+        self._require_queue()
+        runner, dispatcher = self.runner(slots, services), self.dispatcher()
+        dispatcher.register(runner.services.values())
+        return Runtime(dispatcher, runner, self.heartbeat(takes_jobs=True))
+
+    def _ask_health(self) -> Health:
+        """The verdict, for who asks whether this worker is ready; that is worth no second try."""
+        return self._health_session.call(lambda q: q.health())
+
+    @cached_property
+    def _health_session(self) -> Session[Queries]:
+        session = Session(
+            lambda: self._connect_lazily("health:0"), self.bind, retry=RetryPolicy(patience=0.0)
+        )
+        self._open.callback(session.close)
+        return session
+
+    def _queue_schema(self) -> str:
+        """Where the jobs are: PostgreSQL knows, because its functions queue them there."""
+        schema, told = self.job_session.call(lambda q: q.queue_schema()), self.settings.queue_schema
+        if told not in (None, schema):
+            raise ConfigError(
+                f"REAPER_QUEUE_SCHEMA is {told}, but the database queues jobs in schema {schema}",
+                "Run reaper migrate with the same variable, or unset it here.",
+            )
+        return schema
+
+    def _require_queue(self) -> None:
+        self._queue_schema()
+        if not self.job_session.call(lambda q: q.may_use_queue()):
+            user = self.job_session.call(lambda q: q.login()).user
+            raise ConfigError(
+                f"login {user} may not use the job queue, which a worker needs",
+                f"Run: grant reaper_worker to {user}",
+            )
 
     # For applications and operators.
 
@@ -206,21 +304,31 @@ class App(Adapters):
         """Refuse to start where work would fail: an older schema, no bucket, wrong credentials.
 
         One backend that does not answer is accepted while another answers. The backends are then registered.
+        A bucket of another installation is accepted, too: what is there can be read.
         """
         with self.connect("check") as connection:
             check_schema(connection)
-            self._check_buckets()
+            answering = self._check_buckets()
             if register:
                 for name, backend in self.settings.backends.items():
                     self.bind(connection).register_backend(name, backend.quota)
+                if self.parts.stores is None:
+                    for_each(answering, self._compare_owner)
 
-    def _check_buckets(self) -> None:
+    def _check_buckets(self) -> list[str]:
+        """The backends that answer."""
         silent = {name: error for name, error in for_each(self.buckets, self._silence).items() if error}
         if len(silent) == len(self.buckets):
             raise next(iter(silent.values()))
         for name, error in silent.items():
             self.circuits.failed(name, error.message)
             self.telemetry.backend_unreachable_at_start(name, error.message)
+        return [name for name in self.buckets if name not in silent]
+
+    def _compare_owner(self, name: str) -> None:
+        """Find out at the start whose a bucket is, for operators to see; who changes anything asks again."""
+        with suppress(ReaperError):
+            self.ownership.require(name)
 
     def _silence(self, name: str) -> Unreachable | None:
         """Why a backend does not answer; what it refuses is raised."""

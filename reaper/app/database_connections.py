@@ -48,10 +48,7 @@ class Connections:
 
     def connect(self, slot: str) -> db.Connection:
         """A connection that decides under read committed, whatever the database's default is."""
-        connection = db.connect(self.settings.dsn, f"reaper:{slot}")
-        with db.translated():
-            connection.execute("set default_transaction_isolation = 'read committed'")
-        return connection
+        return db.connect(self.settings.dsn, f"reaper:{slot}")
 
     def bind(self, connection: db.Connection) -> Queries:
         """What can be asked on a connection."""

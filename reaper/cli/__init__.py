@@ -15,8 +15,8 @@ from reaper.cli.commands import LazyGroup
 from reaper.errors import Exit, ReaperError
 
 _EXIT_CODES = (
-    "Exit codes: 0 ok · 1 behind, or verify or doctor found something · 2 wrong usage · 3 stalled ·"
-    " 4 wrong configuration, or refused · 5 a needed server cannot be reached · 130 interrupted."
+    "Exit codes: 0 ok · 1 attention or behind, or verify or doctor found something · 2 wrong usage ·"
+    " 3 stalled · 4 wrong configuration, or refused · 5 a needed server cannot be reached · 130 interrupted."
 )
 
 app = typer.Typer(

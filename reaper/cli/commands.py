@@ -39,7 +39,7 @@ COMMANDS = {
     "plan": Command("plan", "Show what a drain would delete now, and what that costs; change nothing."),
     "status": Command(
         "status",
-        "Show the verdict (ok, behind, stalled), backlog, batches, workers, schedule and queues.",
+        "Show the verdict with its reasons, backlog, batches, workers, schedule and queues.",
     ),
     "pause": Command("service", "Stop draining for a while: `reaper service pause drain`."),
     "resume": Command("service", "Resume draining: `reaper service resume drain`."),
@@ -47,6 +47,7 @@ COMMANDS = {
     "policy": Command("policy", "Delete old rows of any table, by policies."),
     "jobs": Command("jobs", "List the job queue; free the jobs of dead workers."),
     "dlq": Command("dlq", "List, retry or write off deletions that were given up (DLQ)."),
+    "backend": Command("backend", "List the backends, and say whose bucket it is."),
     "verify": Command("verify", "Compare database, buckets and cache, both ways, while workers run."),
     "why": Command("why", "Show the history of one paste or content, and why it still exists or is gone."),
     "doctor": Command(

@@ -134,7 +134,7 @@ def retry(
 
     An object that is given up again meanwhile is not retried a second time.
     """
-    from reaper.ops.dlq import retry_all
+    from reaper.ops.dlq import retry_all, who_tries
 
     choice = _chosen(backend, cause, ids, all_)
     with asking("operator", database_url) as q:
@@ -144,7 +144,7 @@ def retry(
             typer.echo("no DLQ entry matches")
         elif _agreed(groups, "Retry these deletions?", yes):
             moved = sum(counted(retry_all(q, choice, groups, reason), "queued again"))
-            typer.echo(f"{formatting.count(moved, 'object')} queued; workers try them within a minute")
+            typer.echo(f"{formatting.count(moved, 'object')} queued; {who_tries(q)}")
 
 
 @group.command("drop")
@@ -251,12 +251,20 @@ def _entry_row(entry: DlqEntry) -> tuple[str, ...]:
 def _show_groups(groups: list[DlqGroup]) -> None:
     """The sum, then a line per backend and cause."""
     objects, stored = sum(g.objects for g in groups), sum(g.bytes for g in groups)
-    typer.echo(f"{_entries(objects)}, {format_size(stored)} still stored")
+    unsized = sum(g.objects_unsized for g in groups)
+    typer.echo(f"{_entries(objects)}, {_stored(stored, objects, unsized)} still stored")
     columns = (
         *(Column("backend"), Column("cause"), Column("objects", number=True), Column("size", number=True)),
         *(Column("given up", wraps=True), Column()),
     )
     show_table(columns, [_group_row(group) for group in groups])
+
+
+def _stored(known: int, objects: int, unsized: int) -> str:
+    """The bytes of the objects; those without a recorded size are no zero."""
+    if not unsized:
+        return format_size(known)
+    return "unknown size" if unsized == objects else f"{format_size(known)} and more"
 
 
 def _group_row(group: DlqGroup) -> tuple[str, ...]:
@@ -265,7 +273,7 @@ def _group_row(group: DlqGroup) -> tuple[str, ...]:
         escape(group.backend),
         escape(group.cause),
         f"{group.objects:,}",
-        format_size(group.bytes),
+        _stored(group.bytes, group.objects, group.objects_unsized),
         first if first == last else f"{first} to {last}",
         f"[dim]{group.retired_names:,} with a retired name[/]" if group.retired_names else "",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +14,7 @@ from reaper.errors import Exit
 
 if TYPE_CHECKING:
     from reaper.app import App
+    from reaper.queries import Ask
     from reaper.queries.checks import Diagnosis
 
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -29,7 +30,8 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     """Check schema, code, rights, indexes and settings of the database, the bucket and the cache.
 
     Each check ends as ok, warn or fail, and says what to do. Exit code 0 without a fail, else 1. Changes
-    nothing, unless --probe is given; the worker's role is enough.
+    nothing, unless --probe is given; on adopted tables it looks for a sample of the objects and records
+    whether they were found. The worker's role is enough.
     """
     from reaper import config
     from reaper.app import App
@@ -45,10 +47,11 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
 
 
 def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
-    from reaper.ops.doctor import Doctor, examine_cache, examine_store, warn
+    from reaper.ops.doctor import Doctor, examine_cache, examine_owner, examine_session, examine_store, warn
 
+    yield from examine_session(app.settings.dsn)
     with app.connect("doctor") as connection:
-        yield from Doctor.of_release(connection, list(app.settings.backends)).examine()
+        yield from Doctor.of_release(connection, list(app.settings.backends), _look_of(app)).examine()
     if not app.settings.backends:
         yield warn(
             "bucket",
@@ -58,10 +61,19 @@ def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
     else:
         for name, store in app.stores.items():
             yield from examine_store(name, store, probe)
+            yield from examine_owner(name, app.ownership)
     if app.settings.redis_url is None:
         yield warn("cache", "no cache is configured here", "If pastes are cached, set REAPER_REDIS_URL.")
     else:
         yield from examine_cache(app.cache)
+
+
+def _look_of(app: App) -> Callable[[Ask], object]:
+    """How to look for the objects; past the circuits, because a person wants to know."""
+    from reaper.expiry.key_check import KeyCheck
+    from reaper.ops.doctor import unlooked
+
+    return KeyCheck(app.buckets, app.telemetry).look if app.settings.backends else unlooked
 
 
 def _show(found: list[Diagnosis]) -> None:

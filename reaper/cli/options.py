@@ -31,8 +31,11 @@ BatchSize = Annotated[
         min=1,
         max=10_000,
         help="Rows per batch.",
-        show_default="REAPER_BATCH_SIZE, 1000",
+        show_default="REAPER_BATCH_SIZE, else reaper.settings",
     ),
+]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Count every due row instead of estimating what is over 10,000.")
 ]
 RowsPerSecond = Annotated[
     int | None,
@@ -41,9 +44,10 @@ RowsPerSecond = Annotated[
         metavar="N",
         min=1,
         help="Delete no more rows per second than this.",
-        show_default="REAPER_ROWS_PER_SECOND, else no limit",
+        show_default="REAPER_ROWS_PER_SECOND, else reaper.settings",
     ),
 ]
+DespitePause = Annotated[bool, typer.Option("--despite-pause", help="Run it although it is paused.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every batch.")]
 LogJson = Annotated[bool, typer.Option("--log-json", help="Log as JSON, also on a terminal.")]

@@ -15,9 +15,10 @@ from reaper.cli import formatting, options
 from reaper.cli.database_connection import asking
 from reaper.cli.progress import counted
 from reaper.cli.tables import Column, show_fields, show_table
-from reaper.errors import Exit
+from reaper.errors import Exit, ServicePaused
 
 if TYPE_CHECKING:
+    from reaper.queries import Queries
     from reaper.queries.retention import Policy, PolicyForecast
 
 _HELP = """
@@ -57,7 +58,7 @@ _BatchLimit = Annotated[
 ]
 _Schedule = Annotated[
     str,
-    typer.Option("--schedule", metavar="CRON", help="Cron in UTC, @hourly and the like, or '10 minutes'."),
+    typer.Option("--schedule", metavar="CRON", help="Cron, @hourly and the like, or '10 minutes'."),
 ]
 _Cascade = Annotated[
     bool,
@@ -154,22 +155,48 @@ def remove(name: _Name, database_url: options.Dsn = None) -> None:
     typer.echo(f"policy {name} is removed")
 
 
-def run(name: _Name, limit: _Limit = None, all_: _All = False, database_url: options.Dsn = None) -> None:
+def run(
+    name: _Name,
+    limit: _Limit = None,
+    all_: _All = False,
+    despite_pause: options.DespitePause = False,
+    database_url: options.Dsn = None,
+) -> None:
     """Delete one batch now, or with --all everything that is old enough.
 
-    Any number may run at the same time, beside the workers. Ctrl-C stops between two batches.
+    Any number may run at the same time, beside the workers. Ctrl-C stops between two batches. Exit code 1
+    while the policy is paused (`reaper service pause policy:NAME`); a pause that begins meanwhile ends it.
     """
-    from reaper.ops.policy_purge import batch_limit, purge_all
+    from reaper.ops.policy_purge import batch_limit
 
     stop = threading.Event()
     options.stop_on_signals(stop)
     with asking("policy", database_url) as q:
         size = batch_limit(q, name, limit)
-        batches = purge_all(q, name, size, stop.is_set) if all_ else iter([q.purge_aged(name, size)])
-        deleted = list(counted(batches, "rows deleted"))
-    typer.echo(_result(deleted, more=not all_ and deleted[-1] == size))
+        deleted, pause = _purge(q, name, size, stop, despite_pause, only_one=not all_)
+    if deleted:
+        typer.echo(_result(deleted, more=not all_ and deleted[-1] == size))
+    if pause:
+        raise pause
     if stop.is_set():
         raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _purge(
+    q: Queries, name: str, size: int, stop: threading.Event, despite_pause: bool, only_one: bool
+) -> tuple[list[int], ServicePaused | None]:
+    """What each batch deleted, and the pause that ended it."""
+    from reaper.ops.policy_purge import purge_all
+
+    deleted: list[int] = []
+    try:
+        for number in counted(purge_all(q, name, size, stop.is_set, despite_pause), "rows deleted"):
+            deleted.append(number)
+            if only_one:
+                break
+    except ServicePaused as pause:
+        return deleted, pause
+    return deleted, None
 
 
 def _result(deleted: list[int], more: bool) -> str:

@@ -9,20 +9,28 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskID,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
+from reaper.cli.formatting import count
 from reaper.config.units import format_size
+from reaper.errors import ReaperError
 
 if TYPE_CHECKING:
     from reaper.app import App
     from reaper.model import Figures
+
+# Waits that are shorter than this come and go with every batch.
+SHOWN_AFTER = 0.3
 
 
 @contextmanager
@@ -32,7 +40,7 @@ def drain_progress(app: App, hidden: bool = False, console: Console | None = Non
     if hidden or not console.is_terminal:
         yield
         return
-    with _drain_bar(console) as bar:
+    with _drain_bar(console, app) as bar:
         task = bar.add_task("draining", total=app.count_due(), rate="", freed="")
 
         def advance(figures: Figures) -> None:
@@ -40,13 +48,56 @@ def drain_progress(app: App, hidden: bool = False, console: Console | None = Non
             speed = bar.tasks[task].finished_speed or bar.tasks[task].speed or 0
             bar.update(
                 task,
-                advance=figures.rows_deleted + figures.rows_blocked + figures.rows_returned,
+                # Rows that were returned come again.
+                advance=figures.rows_deleted + figures.rows_blocked,
                 rate=f"{speed:,.0f} rows/s",
-                freed=f"{totals.objects_deleted:,} objects, {format_size(totals.bytes_freed)} freed",
+                freed=_freed(totals),
             )
+            _widen(bar, task)
 
         app.telemetry.watch(advance)
         yield
+        if _nothing_is_left(app):
+            # What other drains deleted meanwhile is done, too.
+            bar.update(task, total=bar.tasks[task].completed)
+
+
+def _widen(bar: Progress, task: TaskID) -> None:
+    """More rows than were counted: some became due meanwhile, or were released by other workers."""
+    shown = bar.tasks[task]
+    if shown.total is not None and shown.completed > shown.total:
+        bar.update(task, total=shown.completed)
+
+
+def _nothing_is_left(app: App) -> bool:
+    try:
+        return app.count_due() == 0
+    except ReaperError:
+        return False
+
+
+def _freed(totals: Figures) -> str:
+    objects = count(totals.objects_deleted, "object")
+    if totals.objects_unsized and totals.objects_unsized == totals.objects_deleted:
+        return objects
+    return f"{objects}, {format_size(totals.bytes_freed)} freed"
+
+
+class WaitColumn(ProgressColumn):
+    """Why nothing moves: what the drain waits for, or the pace that it keeps."""
+
+    max_refresh = 0.1
+
+    def __init__(self, app: App) -> None:
+        super().__init__()
+        self._app = app
+
+    def render(self, _: Task) -> Text:
+        """The reason, or nothing."""
+        reason, pace = self._app.telemetry.wait(SHOWN_AFTER), self._app.rate.rows_per_second
+        if reason is None and pace is not None:
+            return Text(f"pace of {pace:,.0f} rows/s", style="dim")
+        return Text(f"waiting: {reason}" if reason else "", style="yellow")
 
 
 def counted(batches: Iterator[int], done: str) -> Iterator[int]:
@@ -87,13 +138,24 @@ def phase_counts(hidden: bool = False) -> Iterator[Callable[[str, int], None]]:
         yield advance
 
 
-def _drain_bar(console: Console) -> Progress:
+class CountColumn(ProgressColumn):
+    """`1,234 of 5,000`, numbers as everywhere else."""
+
+    def render(self, task: Task) -> Text:
+        """How many of how many."""
+        of = "" if task.total is None else f" of {task.total:,.0f}"
+        return Text(f"{task.completed:,.0f}{of}")
+
+
+def _drain_bar(console: Console, app: App) -> Progress:
     return Progress(
         TextColumn("[bold]{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        CountColumn(),
+        TaskProgressColumn(),
         TextColumn("{task.fields[rate]}"),
         TextColumn("[dim]{task.fields[freed]}"),
         TimeRemainingColumn(),
+        WaitColumn(app),
         console=console,
     )

@@ -100,7 +100,7 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
     with App(settings, worker=worker) as app:
         app.check()
         options.stop_on_signals(app.stop)
-        runner = app.runner_by_hand()
+        runner = app.runner_by_hand(despite_pause=despite_pause)
         try:
             with app.asking("operator") as q:
                 require_runnable(q, name, despite_pause)
@@ -187,7 +187,7 @@ def reschedule(
     name: _Name,
     when: Annotated[
         str,
-        typer.Argument(metavar="SCHEDULE", help="'0 0 * * *' (UTC), @hourly, '15 minutes' or continuous."),
+        typer.Argument(metavar="SCHEDULE", help="'0 0 * * *', @hourly, '15 minutes' or continuous."),
     ],
     reason: _Reason = None,
     database_url: options.Dsn = None,
@@ -213,7 +213,7 @@ def resume_drain(reason: _Reason = None, database_url: options.Dsn = None) -> No
 
 def _show(found: list[ServiceState]) -> None:
     if not found:
-        typer.echo("no services: they are registered when the first worker starts (reaper worker)")
+        typer.echo("no services are registered: run reaper migrate")
         return
     columns = (
         Column("service"),
@@ -253,7 +253,8 @@ def state(service: ServiceState) -> str:
 def _last_run(service: ServiceState) -> str:
     lines = []
     if service.is_paused:
-        lines.append(f"[yellow]paused: {escape(service.pause_reason or '')}[/]")
+        who, why = escape(service.paused_by or "unknown"), escape(service.pause_reason or "")
+        lines.append(f"[yellow]paused by {who}: {why}[/]")
     if service.last_finished_at:
         figures = ", ".join(f"{name} {number}" for name, number in (service.last_result or {}).items())
         ago = formatting.age(service.now - service.last_finished_at)

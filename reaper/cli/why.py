@@ -14,8 +14,7 @@ from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, console, show_table
 
 if TYPE_CHECKING:
-    from reaper.model import Copy
-    from reaper.queries.why import Event
+    from reaper.queries.why import Event, NamedObject
 
 _Subject = Annotated[
     str, typer.Argument(metavar="CODE|HASH", help="A paste's code, or a content's hash.", show_default=False)
@@ -49,21 +48,22 @@ def why(
     from reaper.ops.why import story
 
     with asking("why", database_url) as q:
-        events, copies = story(q, subject), q.copies_of_subject(subject)
-    seen = _look(subject, copies, database_url) if look else []
+        events, objects = story(q, subject), q.objects_of_subject(subject)
+    codes = [subject] if any(event.subject == "paste" for event in events) else []
+    seen = _look(codes, objects, database_url) if look else []
     if as_json:
         formatting.print_json({"events": [asdict(e) for e in events], "seen": seen})
     else:
         _show(events, seen)
 
 
-def _look(subject: str, copies: list[Copy], database_url: str | None) -> list[str]:
+def _look(codes: list[str], objects: list[NamedObject], database_url: str | None) -> list[str]:
     from reaper import config
     from reaper.app import App
     from reaper.ops.why import look
 
     with App(config.load_all("database_url", database_url=database_url)) as app:
-        return look(subject, copies, app.stores, app.cache)
+        return look(codes, objects, app.stores, app.cache)
 
 
 def _show(events: list[Event], seen: list[str]) -> None:

@@ -49,6 +49,15 @@ _HealthPort = Annotated[
         show_default=False,
     ),
 ]
+_HealthAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--health-address",
+        metavar="ADDRESS",
+        help="Where the health port listens; 0.0.0.0 or :: is every interface. Also REAPER_HEALTH_ADDRESS.",
+        show_default="127.0.0.1",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -61,6 +70,7 @@ def worker(
     slots: _Slots = 2,
     concurrency: _Concurrency = None,
     health_port: _HealthPort = None,
+    health_address: _HealthAddress = None,
     batch_size: options.BatchSize = None,
     rows_per_second: options.RowsPerSecond = None,
     verbose: options.Verbose = False,
@@ -81,14 +91,15 @@ def worker(
     name = worker_name()
     options.set_up_logging(verbose, log_json, name)
     settings = config.load_all(
-        *("database_url", "backends", "batch_size", "stuck_after"),
+        *("database_url", "backends", "stuck_after"),
         database_url=database_url,
         batch_size=batch_size,
         rows_per_second=rows_per_second,
+        health_address=health_address,
     )
     names = tuple(name.strip() for name in (QUEUE if queues is None else queues).split(",") if name.strip())
     if not names:
         raise typer.BadParameter("at least one queue is needed", param_hint="--queues")
     with App(settings, worker=name) as app, app.telemetry.written_to(metrics_file):
         app.check()
-        app.work(WorkerOptions(names, slots, concurrency, health_port))
+        app.work(WorkerOptions(names, slots, concurrency, health_port, settings.health_address))

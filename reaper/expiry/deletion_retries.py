@@ -32,24 +32,35 @@ class Retried:
         return Retried(self.gone + other.gone, self.failed + other.failed, self.more or other.more)
 
 
+def always() -> bool:
+    """Asked before each claim, let the pass go on."""
+    return True
+
+
 @dataclass(frozen=True)
 class Retries:
-    """One pass through the deletions that are due; several passes may run at once and share the work."""
+    """One pass through the deletions that are due; several passes may run at once and share the work.
+
+    Where `goes_on` says no, a pass ends, and what is left is due when the pause is over.
+    """
 
     side_effects: SideEffects
     standby: Standby
     telemetry: Telemetry
 
-    def delete_objects(self, ask: Ask, stop: Stop) -> Retried:
+    def delete_objects(self, ask: Ask, stop: Stop, goes_on: Callable[[], bool] = always) -> Retried:
         """Try the objects that are due, on all backends that we know side by side."""
-        passes = for_each(self.side_effects.stores, lambda backend: self._delete_on(backend, ask, stop))
+        passes = for_each(
+            self.side_effects.stores, lambda backend: self._delete_on(backend, ask, stop, goes_on)
+        )
         return sum(passes.values(), start=Retried())
 
-    def _delete_on(self, backend: str, ask: Ask, stop: Stop) -> Retried:
+    def _delete_on(self, backend: str, ask: Ask, stop: Stop, goes_on: Callable[[], bool]) -> Retried:
         # What fails in this pass is due again later than this, so the pass comes to its end.
         began = ask(lambda q: q.now())
         return self._settle_all(
             stop,
+            goes_on,
             claim=lambda: ask(lambda q: q.claim_cleanup(AT_ONCE, backend, began)),
             act=lambda lease: self.side_effects.run(
                 (), lease.objects, lambda: self.standby.has(lease.token, ask, stop)
@@ -57,10 +68,11 @@ class Retries:
             finish=lambda lease, failures: ask(lambda q: q.finish_cleanup(lease.token, failures)),
         )
 
-    def drop_entries(self, ask: Ask, stop: Stop) -> Retried:
+    def drop_entries(self, ask: Ask, stop: Stop, goes_on: Callable[[], bool] = always) -> Retried:
         """Try the cache entries that are due."""
         return self._settle_all(
             stop,
+            goes_on,
             claim=lambda: ask(lambda q: q.claim_invalidations(AT_ONCE)),
             act=lambda lease: self.side_effects.drop(lease.short_codes),
             finish=lambda lease, failures: ask(lambda q: q.finish_invalidations(lease.token, failures)),
@@ -69,6 +81,7 @@ class Retries:
     def _settle_all(
         self,
         stop: Stop,
+        goes_on: Callable[[], bool],
         *,
         claim: Callable[[], RetryLease | None],
         act: Callable[[RetryLease], Failures],
@@ -76,7 +89,7 @@ class Retries:
     ) -> Retried:
         done = Retried()
         while not stop.is_set():
-            lease = claim()
+            lease = claim() if goes_on() else None
             if lease is None:
                 return done
             try:

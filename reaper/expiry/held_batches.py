@@ -29,11 +29,21 @@ class BatchLimit:
                 self._left += 1
 
 
+@dataclass(frozen=True)
+class LeftBehind:
+    """Due rows that no worker holds after a drain, and the last error that kept them."""
+
+    rows: int
+    error: str
+
+
 @dataclass
 class HeldBatches:
     """The batches that this process knows to hold; on a reconnect it lets go of all others."""
 
     batches: set[UUID] = field(default_factory=set)
+    # Their drop or finish failed; PostgreSQL does not know yet that we hold them no more.
+    unreturned: set[UUID] = field(default_factory=set)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, batch_id: UUID) -> None:
@@ -45,6 +55,22 @@ class HeldBatches:
         """We are done with it, or it was taken from us."""
         with self.guard:
             self.batches.discard(batch_id)
+
+    def give_up(self, batch_id: UUID) -> None:
+        """We do not work on it any more, and have to say so."""
+        with self.guard:
+            self.batches.discard(batch_id)
+            self.unreturned.add(batch_id)
+
+    def returned(self, batch_id: UUID) -> None:
+        """PostgreSQL knows."""
+        with self.guard:
+            self.unreturned.discard(batch_id)
+
+    def given_up(self) -> list[UUID]:
+        """What PostgreSQL has to be told of."""
+        with self.guard:
+            return list(self.unreturned)
 
     def known(self) -> list[UUID]:
         """All of them."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -17,21 +18,28 @@ from reaper.concurrency import Stop
 from reaper.db.reconnecting_session import Session
 from reaper.db.retry import is_transient
 from reaper.errors import ClaimLost, DatabaseError
+from reaper.expiry.batch_return import give_up
+from reaper.expiry.bucket_guard import AnyBucket, BucketGuard
 from reaper.expiry.deletion_retries import Retried, Retries
 from reaper.expiry.held_batches import BatchLimit
 from reaper.expiry.rate import Rate
-from reaper.expiry.settler import Adopted, Settler
+from reaper.expiry.settler import Adopted, Settler, always
 from reaper.model import START, Batch, Claim, Cursor, Figures
 from reaper.ports import ClaimLock
-from reaper.queries import Queries
+from reaper.queries import Ask, Queries
 from reaper.telemetry.events import Telemetry
 
 # Another drain lets go of what it holds in a moment, other sessions perhaps in hours: how often to look.
 PAUSES = (0.05, 0.2, 1.0)
 
 
-def always(_: Stop) -> bool:
-    """Asked before each batch, let the lane claim."""
+def unlooked(_: Ask) -> bool:
+    """Nothing is looked for: the keys are right."""
+    return True
+
+
+def any_service(_: str) -> bool:
+    """No service is paused or off."""
     return True
 
 
@@ -41,6 +49,8 @@ class Drained:
 
     done: bool
     figures: Figures = field(default_factory=Figures)
+    # Batches that other workers had released.
+    adopted: Adopted = field(default_factory=Adopted)
     # Deletions that had failed before.
     retried: Retried = field(default_factory=Retried)
 
@@ -56,20 +66,28 @@ class Lane:
     lock: ClaimLock
     telemetry: Telemetry
     stop: Stop
-    batch_size: int = 1000
     limit: BatchLimit = field(default_factory=lambda: BatchLimit(None))
     rate: Rate = field(default_factory=Rate)
     # May wait, since no transaction is open then; False ends the drain.
     gate: Callable[[Stop], bool] = always
+    # Whether the service of that name may run: its deletions are not retried here while it is paused.
+    may_retry: Callable[[str], bool] = any_service
+    buckets: BucketGuard = field(default_factory=AnyBucket)
+    # Finds out whether the object keys are right; where they are not, the claim is refused.
+    look_for_objects: Callable[[Ask], bool] = unlooked
 
     def run(self) -> Drained:
         """Finish what other workers left, then drain.
 
         Where PostgreSQL refuses the former, the drain goes through its backlog first and then raises.
+        Where the bucket is another installation's nothing is claimed: its objects would only be queued.
         """
+        # First: a bucket without the objects may be the wrong one, and comparing writes a marker into it.
+        if self.look_for_objects(self.session.call):
+            self.buckets.compare()
         adopted, retried, trouble = Adopted(), Retried(), None
         try:
-            adopted = self.settler.adopt(self.session.call, self.stop)
+            adopted = self.settler.adopt(self.session.call, self.stop, self.gate)
             retried = self._retry()
         except DatabaseError as error:
             self.telemetry.earlier_work_failed(error)
@@ -77,15 +95,21 @@ class Lane:
         drained = self.drain()
         if trouble:
             raise trouble
-        return replace(drained, figures=adopted.figures + drained.figures, retried=retried)
+        return replace(drained, adopted=adopted, retried=retried)
 
     def _retry(self) -> Retried:
-        objects = self.retries.delete_objects(self.session.call, self.stop)
-        return objects + self.retries.drop_entries(self.session.call, self.stop)
+        def goes_on(service: str) -> bool:
+            return self.may_retry(service) and self.gate(self.stop)
+
+        ask, stop = self.session.call, self.stop
+        objects = self.retries.delete_objects(ask, stop, lambda: goes_on("cleanup_queue"))
+        return objects + self.retries.drop_entries(ask, stop, lambda: goes_on("invalidations"))
 
     def drain(self) -> Drained:
         """Reap batch after batch; the side effects and the end of one overlap with the claim of the next."""
         self.settler.open()
+        if not self.gate(self.stop):
+            return Drained(False)
         cursor, released, done, figures = START, False, False, Figures()
         self.rate.begin()
         pauses = iter(PAUSES)
@@ -109,14 +133,22 @@ class Lane:
         return Drained(done, figures)
 
     def _may_claim(self) -> int:
-        """How many rows, once it is our turn; none when there is no turn any more."""
-        if not self.gate(self.stop):
-            return 0
-        rows = self.rate.turn(self.batch_size, self.stop)
+        """How many rows, once it is our turn; none when there is no turn any more.
+
+        The gate comes last: a pause that began while we waited holds for this batch already.
+        """
+        self.buckets.recall()
+        rows = 0
+        while not rows and not self.stop.is_set():
+            rows = self.rate.turn(self.stop)
+            if not self.gate(self.stop):
+                return 0
         return rows if not self.stop.is_set() and self.limit.take() else 0
 
     def _claim(self, rows: int, cursor: Cursor) -> Claim | None:
-        with self.lock.hold(), self.telemetry.step("claim"):
+        with ExitStack() as held, self.telemetry.step("claim"):
+            with self.telemetry.waiting("claim lock, held by another drain"):
+                held.enter_context(self.lock.hold())
             claim = self.session.call(lambda q: q.claim_expired(rows, self.worker, cursor))
         if claim is not None:
             self.settler.held.add(claim.batch_id)
@@ -125,13 +157,14 @@ class Lane:
     def _looks_again(self, pauses: Iterator[float]) -> bool:
         """After a pass that released nothing: whether rows are left that others may let go of soon.
 
-        Rows whose content another session holds were waited for already, and are none of these.
+        The next claim from the start takes them. Rows whose content another session holds were waited for
+        already, and are none of these.
         """
-        given_back = self.session.call(lambda q: q.return_ownerless_rows())
-        if not given_back and not self.session.call(lambda q: q.count_ownerless_rows()):
+        if not self.session.call(lambda q: q.count_ownerless_rows()):
             return False
         pause = next(pauses, None)
-        time.sleep(pause or 0.0)
+        with self.telemetry.waiting("rows locked by other sessions"):
+            time.sleep(pause or 0.0)
         return pause is not None
 
     def _drop(self, claim: Claim) -> Batch | None:
@@ -140,19 +173,12 @@ class Lane:
                 return self.session.call(lambda q: q.drop_references(claim.batch_id))
         except ClaimLost:
             self._lost(claim.batch_id)
-        except DatabaseError as error:
-            if not is_transient(error):
+        except Exception as error:
+            give_up(claim.batch_id, error, self.settler.held, self.session.call, self.telemetry)
+            # What may pass by itself ends no drain: other rows may be free.
+            if not (isinstance(error, DatabaseError) and is_transient(error)):
                 raise
-            self._give_back(claim.batch_id, error)
         return None
-
-    def _give_back(self, batch_id: UUID, error: DatabaseError) -> None:
-        self.telemetry.batch_returned(batch_id, error)
-        try:
-            self.session.call(lambda q: q.return_batch(batch_id))
-        except ClaimLost:
-            self._lost(batch_id)
-        self.settler.held.remove(batch_id)
 
     def _lost(self, batch_id: UUID) -> None:
         """Another worker has it by now: its rows are that worker's business."""
@@ -160,11 +186,10 @@ class Lane:
         self.telemetry.claim_lost(batch_id)
 
 
-def run_lanes(lanes: Sequence[Lane], stop: threading.Event) -> None:
+def run_lanes(lanes: Sequence[Lane], stop: threading.Event) -> list[Drained]:
     """Run the lanes in threads until all have ended; the first error stops the others and is raised."""
     with ThreadPoolExecutor(len(lanes), "lane") as pool:
         running = [pool.submit(lane.run) for lane in lanes]
         for future in running:
             future.add_done_callback(lambda done: stop.set() if done.exception() else None)
-    for future in running:
-        future.result()
+    return [future.result() for future in running]

@@ -1,4 +1,7 @@
-"""A limit of rows per second for a process, over all its lanes: it decides when a batch may begin."""
+"""How large batches are and when one may begin, for a process, over all its lanes.
+
+What an option or a variable says is fixed; the rest follows reaper.settings, also while a drain runs.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import time
 
 from reaper.concurrency import Stop
 
+BATCH_SIZE = 1000
 # An application waits for as long as a batch takes, and for the disk as often as one commits. About this many
 # rows disturb least; beyond, a batch is as large as it must be for so many a second.
 GENTLE_ROWS = 25
@@ -15,34 +19,60 @@ BATCHES_PER_SECOND = 80
 MADE_UP_FOR = 1.0
 # How long a stop goes unnoticed at most.
 STEP = 0.2
+# How long to wait without asking whether the pace was changed or the drain paused.
+PATIENCE = 1.0
 
 
 class Rate:
     """Lets batches begin: at once, or each when those before it have had their time."""
 
-    def __init__(self, rows_per_second: float | None = None) -> None:
+    def __init__(self, rows_per_second: float | None = None, batch_size: int | None = None) -> None:
+        self._fixed = rows_per_second
+        self._fixed_size = batch_size
         self._rows_per_second = rows_per_second
+        self._batch_size = batch_size or BATCH_SIZE
         self._guard = threading.Lock()
         self._free_at = time.monotonic()
+
+    def follow(self, batch_size: int, rows_per_second: float | None) -> None:
+        """Take what reaper.settings says, where nothing else was said; from the next batch on."""
+        with self._guard:
+            self._batch_size = self._fixed_size or batch_size
+            pace = self._fixed or rows_per_second
+            if pace != self._rows_per_second:
+                # The time that the last batch still had at the former pace is over.
+                self._rows_per_second, self._free_at = pace, time.monotonic()
 
     def begin(self) -> None:
         """A drain begins: the time before it is not made up for."""
         with self._guard:
             self._free_at = max(self._free_at, time.monotonic())
 
-    def turn(self, most: int, stop: Stop) -> int:
-        """Wait for the turn of the next batch, or for the stop; how many rows it may have."""
-        if self._rows_per_second is None:
-            return most
-        with self._guard:
+    @property
+    def rows_per_second(self) -> float | None:
+        """The limit now."""
+        return self._rows_per_second
+
+    def turn(self, stop: Stop) -> int:
+        """How many rows the next batch may have, once it is its turn; 0 when it is not within a second."""
+        until = time.monotonic() + PATIENCE
+        while not (rows := self._take()):
             now = time.monotonic()
-            turn = max(self._free_at, now - MADE_UP_FOR)
-            rows = min(most, self._gentle_rows + round(max(0.0, now - turn) * self._rows_per_second))
-            self._free_at = turn + rows / self._rows_per_second
-        while (left := turn - time.monotonic()) > 0 and not stop.is_set():
-            time.sleep(min(left, STEP))
+            if now >= until or stop.is_set():
+                return 0
+            time.sleep(max(min(self._free_at - now, until - now, STEP), 0.0))
         return rows
 
-    @property
-    def _gentle_rows(self) -> int:
-        return max(GENTLE_ROWS, round((self._rows_per_second or 0.0) / BATCHES_PER_SECOND))
+    def _take(self) -> int:
+        """The rows of a batch whose turn has come, or 0."""
+        with self._guard:
+            if self._rows_per_second is None:
+                return self._batch_size
+            now = time.monotonic()
+            if self._free_at > now:
+                return 0
+            turn = max(self._free_at, now - MADE_UP_FOR)
+            gentle = max(GENTLE_ROWS, round(self._rows_per_second / BATCHES_PER_SECOND))
+            rows = min(self._batch_size, gentle + round((now - turn) * self._rows_per_second))
+            self._free_at = turn + rows / self._rows_per_second
+            return rows

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from reaper.concurrency import Stop
 from reaper.db.reconnecting_session import Session
 from reaper.errors import ClaimLost
+from reaper.expiry.batch_return import give_up
 from reaper.expiry.held_batches import HeldBatches
 from reaper.expiry.side_effects import SideEffects
 from reaper.expiry.wait_for_standby import Standby
 from reaper.model import Batch, Figures
 from reaper.queries import Ask, Queries
 from reaper.telemetry.events import Telemetry
+
+
+def always(_: Stop) -> bool:
+    """Asked before each batch, let it begin."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -31,11 +38,14 @@ class Settler:
         """Connect; a process that is refused this connection must hold no batch yet."""
         self.session.open()
 
-    def adopt(self, ask: Ask, stop: Stop) -> Adopted:
-        """Settle the released batches that no worker holds any more, until there are none."""
+    def adopt(self, ask: Ask, stop: Stop, gate: Callable[[Stop], bool] = always) -> Adopted:
+        """Settle the released batches that no worker holds any more, until there are none.
+
+        The gate is asked before each: there may be many, and a pause may begin meanwhile.
+        """
         self.open()
         batches, figures = 0, Figures()
-        while not stop.is_set():
+        while not stop.is_set() and gate(stop):
             batch = ask(lambda q: q.adopt_batch(self.worker))
             if batch is None:
                 return Adopted(batches, figures)
@@ -54,10 +64,12 @@ class Settler:
                 figures = self.session.call(lambda q: q.finish_batch(batch.batch_id, failures))
         except ClaimLost:
             self.telemetry.claim_lost(batch.batch_id)
-            return Figures()
-        finally:
-            # Where it failed, too: the next connection lets go of what this process does not know to hold.
             self.held.remove(batch.batch_id)
+            return Figures()
+        except Exception as error:
+            give_up(batch.batch_id, error, self.held, self.session.call, self.telemetry)
+            raise
+        self.held.remove(batch.batch_id)
         self.telemetry.finished(batch, figures)
         return figures
 
@@ -72,3 +84,6 @@ class Adopted:
     batches: int = 0
     figures: Figures = field(default_factory=Figures)
     more: bool = False
+
+    def __add__(self, other: Adopted) -> Adopted:
+        return Adopted(self.batches + other.batches, self.figures + other.figures, self.more or other.more)

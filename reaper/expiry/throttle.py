@@ -1,41 +1,63 @@
-"""The gate before each batch: it waits while PostgreSQL's replicas or vacuum cannot follow."""
+"""The gate before each batch: stops for a pause, waits while PostgreSQL cannot follow, sets the pace."""
 
 from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass, field
 
 from reaper.concurrency import Stop
+from reaper.expiry.rate import Rate
 from reaper.queries import Ask
 from reaper.telemetry.events import Telemetry
 
 STEP = 0.5
 
 
+@dataclass(frozen=True)
+class Despite:
+    """What an operator runs a service in spite of: that it is switched off, that it is paused."""
+
+    off: bool = False
+    pause: bool = False
+
+
+NOTHING = Despite()
+
+
+@dataclass
 class Throttle:
     """Asks PostgreSQL whether the next batch may begin, and records why it waits; all lanes share it."""
 
-    def __init__(self, ask: Ask, worker: str, telemetry: Telemetry) -> None:
-        self._ask = ask
-        self._worker = worker
-        self._telemetry = telemetry
-        self._guard = threading.Lock()
-        self._noted: str | None = None
+    ask: Ask
+    worker: str
+    telemetry: Telemetry
+    rate: Rate = field(default_factory=Rate)
+    # The pause that ended a service, as the sentence that names who and why.
+    pause: str | None = field(default=None, init=False)
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _noted: str | None = field(default=None, init=False)
 
-    def passes(self, service: str, stop: Stop, by_hand: bool = False) -> bool:
-        """Wait as long as must be; False when the service was paused or switched off, or the time is over.
-
-        `by_hand` an operator runs it although it is off or paused.
-        """
+    def passes(self, service: str, stop: Stop, despite: Despite = NOTHING) -> bool:
+        """Wait as long as must be; False when the service was paused or switched off, or the time is over."""
         while not stop.is_set():
-            if not by_hand and not self._ask(lambda q: q.is_runnable(service)):
+            told = self.ask(lambda q: q.before_batch(service))
+            self.rate.follow(told.batch_size, told.rows_per_second)
+            self.pause = None if despite.pause else told.pause
+            if self.pause or not (told.enabled or despite.off):
+                self._note(service, None)
                 return False
-            reason = self._ask(lambda q: q.throttle())
-            self._note(service, reason)
-            if reason is None:
+            self._note(service, told.wait)
+            if told.wait is None:
                 return True
-            time.sleep(STEP)
+            with self.telemetry.waiting(told.wait):
+                time.sleep(STEP)
         return False
+
+    def may_retry(self, service: str, despite: Despite = NOTHING) -> bool:
+        """Whether the service may run; a drain asks it before it retries that service's deletions."""
+        told = self.ask(lambda q: q.before_batch(service))
+        return (told.enabled or despite.off) and (told.pause is None or despite.pause)
 
     def _note(self, service: str, reason: str | None) -> None:
         with self._guard:
@@ -43,6 +65,6 @@ class Throttle:
                 return
             changed = (reason is None) != (self._noted is None)
             self._noted = reason
-        self._ask(lambda q: q.record_throttle(self._worker, reason))
+        self.ask(lambda q: q.record_throttle(self.worker, reason))
         if changed:
-            self._telemetry.throttled(service, reason)
+            self.telemetry.throttled(service, reason)

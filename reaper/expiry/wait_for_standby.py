@@ -45,7 +45,8 @@ class Standby:
                 self._is_away = True
                 self.telemetry.degraded(SERVICE, f"WAL up to {lsn} not received")
                 return False
-            self.sleep(pause)
+            with self.telemetry.waiting(f"standby, which has not written {lsn} yet"):
+                self.sleep(pause)
             pause = min(pause * 1.5, LONGEST)
         if self._is_away:
             self._is_away = False

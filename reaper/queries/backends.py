@@ -10,7 +10,7 @@ from reaper.queries.base import Area, commits, reads
 
 @dataclass(frozen=True, slots=True)
 class BackendState:
-    """A backend: what lies there, what is owed or announced, and whether it answers."""
+    """A backend: what lies there, what is owed or announced, whether it answers, and whose bucket it is."""
 
     name: str
     quota: int | None
@@ -21,6 +21,10 @@ class BackendState:
     circuit: str
     retry_at: datetime | None
     last_error: str | None
+    # ours, other, not checked
+    owner: str
+    owner_detail: str | None
+    owner_checked_at: datetime | None
 
 
 class Backends(Area):
@@ -42,5 +46,6 @@ class Backends(Area):
         return self._db.all(
             BackendState,
             "select name, quota, bytes_used, orphan_bytes, reserved_bytes,"
-            " state, circuit, retry_at, last_error from reaper.backends",
+            " state, circuit, retry_at, last_error, owner, owner_detail, owner_checked_at"
+            " from reaper.backends",
         )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
+from reaper.model import ObjectRef
 from reaper.queries.base import Area, commits, reads
 
 
@@ -82,6 +84,15 @@ class Speed:
     rows_per_second: Decimal | None
 
 
+@dataclass(frozen=True, slots=True)
+class KeyBinding:
+    """The bound content table, and whether objects lie under its keys: None = not known yet."""
+
+    table: str
+    confirmed: bool | None
+    bound_at: datetime
+
+
 class Checks(Area):
     """What must be true, and what ought to lie where."""
 
@@ -132,6 +143,29 @@ class Checks(Area):
         """What becomes of the cache entries of these codes."""
         query = "select short_code, judgement from reaper.check_cached(%s)"
         return {row[0]: row[1] for row in self._db.tuples(query, list(codes))}
+
+    @reads
+    def key_binding(self) -> KeyBinding | None:
+        """What is known of the object keys; None where no table is bound."""
+        return self._db.one(
+            KeyBinding,
+            'select bound_table as "table", keys_confirmed as confirmed, bound_at from reaper.key_binding()',
+        )
+
+    @reads
+    def sample_keys(self, limit: int) -> list[ObjectRef]:
+        """Objects to look for, by chance; those that reaper stored itself are not among them."""
+        query = "select content_hash, backend, object_key, size_bytes from reaper.sample_keys(%s)"
+        return list(map(ObjectRef._make, self._db.tuples(query, limit)))
+
+    @commits
+    def record_key_check(
+        self, looked: int, found: int, example: str | None, bound_at: datetime
+    ) -> bool | None:
+        """Let PostgreSQL decide from a look whether the keys are right; None where it is not known yet."""
+        query = "select reaper.record_key_check(%s, %s, %s, %s)"
+        confirmed: bool | None = self._db.value(query, looked, found, example, bound_at)
+        return confirmed
 
     @commits
     def repair_counts(self, limit: int) -> list[Repair]:

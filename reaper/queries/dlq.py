@@ -48,6 +48,7 @@ class DlqGroup:
     retired_names: int
     first_buried_at: datetime
     last_buried_at: datetime
+    objects_unsized: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class Dlq(Area):
         """How many there are, by backend and cause."""
         return self._db.all(
             DlqGroup,
-            "select backend, cause, objects, bytes, retired_names, first_buried_at, last_buried_at"
+            "select backend, cause, objects, bytes, retired_names, first_buried_at, last_buried_at,"
+            "       objects_unsized"
             "  from reaper.count_dlq(%s, %s, %s, %s)",
             *chosen.values(),
             chosen.before,

@@ -84,14 +84,3 @@ class Doors(Area):
                 "select reaper.extend_paste(%s, reaper.clock() + %s::interval)", short_code, expires_in
             )
         )
-
-    @reads
-    def copies_of_subject(self, subject: str) -> list[Copy]:
-        """Where the bytes of a content, or of a readable paste, lie."""
-        return self._db.all(
-            Copy,
-            "select * from reaper.copies_of(%s)"
-            " union select backend, object_key, size_bytes from reaper.get_paste(%s)",
-            subject,
-            subject,
-        )

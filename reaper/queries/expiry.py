@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -10,6 +11,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from reaper.model import (
+    START,
     Batch,
     Claim,
     Cursor,
@@ -28,10 +30,25 @@ select reaper.released_codes(%s), reaper.waits_for_standby(), o.*
           from reaper.drop_references(%s) as d) as o
 """
 
+# A moment that Python cannot name is left out.
+OLDEST = "nullif(oldest_due, '-infinity') as oldest_due"
+FORECAST = (
+    f"rows_due, rows_blocked, {OLDEST}, objects_freed, bytes_freed, objects_kept, rows_per_second,"
+    " rows_in_progress, objects_unsized, exact"
+)
+PAGE = (
+    f"counted_at, rows_due, rows_blocked, rows_in_progress, {OLDEST}, objects_freed, bytes_freed,"
+    " objects_unsized, objects_kept, last_expires_at::text, last_short_code, judged"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class DrainForecast:
-    """What a drain would do now."""
+    """What a drain would do now; counted where it is exact, else estimated.
+
+    Of the due rows some are blocked for now, and some are claimed by other workers. The bytes are those of
+    objects whose size is known.
+    """
 
     rows_due: int
     rows_blocked: int
@@ -40,6 +57,33 @@ class DrainForecast:
     bytes_freed: int
     objects_kept: int
     rows_per_second: Decimal | None
+    rows_in_progress: int = 0
+    objects_unsized: int = 0
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPage:
+    """What a drain would do with some of the due rows, and where the next page begins."""
+
+    counted_at: datetime
+    rows_due: int
+    rows_blocked: int
+    rows_in_progress: int
+    oldest_due: datetime | None
+    objects_freed: int
+    bytes_freed: int
+    objects_unsized: int
+    objects_kept: int
+    last_expires_at: str | None
+    last_short_code: str | None
+    # Contents that later pages name too, and that are counted here.
+    judged: list[str]
+
+    @property
+    def cursor(self) -> Cursor:
+        """The end of this page."""
+        return Cursor(self.last_expires_at or START.expires_at, self.last_short_code)
 
 
 class Expiry(Area):
@@ -57,6 +101,11 @@ class Expiry(Area):
             cursor.expires_at,
             cursor.short_code,
         )
+
+    @reads
+    def count_left_behind(self) -> int:
+        """How many due rows no worker holds: not claimed and not blocked, or left by a drop."""
+        return int(self._db.value("select reaper.count_left_behind()"))
 
     @reads
     def count_due(self) -> int:
@@ -78,6 +127,19 @@ class Expiry(Area):
         return figures or Figures()
 
     @reads
-    def plan_drain(self) -> DrainForecast:
-        """What a drain would do now."""
-        return self._db.only(DrainForecast, "select * from reaper.plan_drain()")
+    def estimate_drain(self) -> DrainForecast:
+        """What a drain would do now, at once: few due rows are counted, many are estimated."""
+        return self._db.only(DrainForecast, f"select {FORECAST} from reaper.estimate_drain()")
+
+    @reads
+    def plan_page(self, now: datetime | None, cursor: Cursor, limit: int, judged: Sequence[str]) -> PlanPage:
+        """What a drain would do with the next due rows; `judged` are the contents that pages before named."""
+        return self._db.only(
+            PlanPage,
+            f"select {PAGE} from reaper.plan_page(%s, %s, %s, %s, %s)",
+            now,
+            cursor.expires_at,
+            cursor.short_code,
+            limit,
+            list(judged),
+        )

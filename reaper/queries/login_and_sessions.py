@@ -27,6 +27,14 @@ class OpenTransaction:
     age: timedelta
 
 
+@dataclass(frozen=True, slots=True)
+class SessionSetting:
+    """A setting of the login or the database that hurts."""
+
+    name: str
+    value: str
+
+
 class LoginAndSessions(Area):
     """The server, and who is logged in."""
 
@@ -49,6 +57,25 @@ class LoginAndSessions(Area):
             "              where g.rolname in ('reaper_app', 'reaper_ops', 'reaper_ro', 'reaper_worker')"
             "                and pg_has_role(session_user, g.oid, 'USAGE') order by g.rolname) as roles"
             "  from pg_catalog.pg_roles r where r.rolname = session_user",
+        )
+
+    @reads
+    def harmful_settings(self) -> list[SessionSetting]:
+        """What this login or database sets, as every connection finds it, that hurts."""
+        return self._db.all(
+            SessionSetting,
+            "select s.name, s.reset_val || coalesce(s.unit, '') as value from pg_catalog.pg_settings s"
+            " where (s.name = 'statement_timeout' and s.reset_val::bigint between 1 and 999)"
+            "    or (s.name = 'lock_timeout' and s.reset_val::bigint between 1 and 99)"
+            "    or (s.name in ('idle_session_timeout', 'idle_in_transaction_session_timeout')"
+            "        and s.reset_val::bigint between 1 and 59999)"
+            "    or (s.name = 'default_transaction_read_only' and s.reset_val = 'on')"
+            "    or (s.name = 'default_transaction_isolation' and s.reset_val <> 'read committed')"
+            "    or (s.name = 'standard_conforming_strings' and s.reset_val = 'off')"
+            "    or (s.name = 'quote_all_identifiers' and s.reset_val = 'on')"
+            "    or (s.name = 'row_security' and s.reset_val = 'off')"
+            "    or (s.name = 'DateStyle' and s.reset_val not like 'ISO%%')"
+            " order by s.name",
         )
 
     @reads

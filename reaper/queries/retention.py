@@ -63,9 +63,9 @@ class Retention(Area):
         return None if limit is None else int(limit)
 
     @commits
-    def purge_aged(self, policy: str, limit: int) -> int:
-        """Delete one batch of rows that are too old; returns how many."""
-        return int(self._db.value("select reaper.purge_aged(%s, %s)", policy, limit))
+    def purge_aged(self, policy: str, limit: int, despite_pause: bool = False) -> int:
+        """Delete one batch of rows that are too old; returns how many. ServicePaused while it is paused."""
+        return int(self._db.value("select reaper.purge_aged(%s, %s, %s)", policy, limit, despite_pause))
 
     @reads
     def policies(self) -> list[Policy]:

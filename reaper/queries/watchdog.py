@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
+
+from psycopg.types.json import Jsonb
 
 from reaper.model import (
     Batch,
@@ -31,15 +33,15 @@ class Watchdog(Area):
         """Return batches that this worker holds without knowing: the answer that named them was lost."""
         return int(self._db.value("select reaper.return_unknown_batches(%s, %s)", worker, list(known)))
 
-    @commits
-    def return_ownerless_rows(self) -> bool:
-        """Return rows that a drop left because another session held them; whether there were any."""
-        return bool(self._db.value("select reaper.return_ownerless_rows()"))
-
     @reads
     def count_ownerless_rows(self) -> int:
         """How many rows a drop left that another session still holds."""
         return int(self._db.value("select reaper.count_ownerless_rows()"))
+
+    @commits
+    def return_or_disown(self, batch_id: UUID) -> None:
+        """Let go of a batch whose drop or finish failed."""
+        self._db.value("select reaper.return_or_disown(%s)", batch_id)
 
     @commits
     def reset_stuck(self, older_than: timedelta) -> ResetCounts:
@@ -48,16 +50,19 @@ class Watchdog(Area):
         return reset or ResetCounts(0, 0, 0)
 
     @commits
-    def heartbeat(self, worker: str) -> None:
-        """Record that this worker is alive."""
-        self._db.value("select reaper.heartbeat(%s)", worker)
+    def heartbeat(
+        self,
+        worker: str,
+        queue_worker: int | None = None,
+        degraded: Mapping[str, str] | None = None,
+        *,
+        takes_jobs: bool = True,
+    ) -> None:
+        """Record that this worker is alive, under which number it takes jobs, and what does not answer it."""
+        trouble = Jsonb(dict(degraded)) if degraded else None
+        self._db.value("select reaper.heartbeat(%s, %s, %s, %s)", worker, queue_worker, trouble, takes_jobs)
 
     @commits
     def retire_worker(self, worker: str) -> None:
         """Record that this worker has ended; others may take its batches."""
         self._db.value("select reaper.retire_worker(%s)", worker)
-
-    @commits
-    def return_batch(self, batch_id: UUID) -> int:
-        """End a claim without deleting anything."""
-        return int(self._db.value("select reaper.return_batch(%s)", batch_id))

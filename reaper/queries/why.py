@@ -18,6 +18,16 @@ class Event:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class NamedObject:
+    """An object that rows, queues or intents name: a copy, a deletion that is owed, a put."""
+
+    backend: str
+    object_key: str
+    size_bytes: int | None
+    state: str
+
+
 class Why(Area):
     """The history of one paste or content."""
 
@@ -25,3 +35,8 @@ class Why(Area):
     def why(self, subject: str) -> list[Event]:
         """What happened to it, and why it is still there; empty when nothing is known of it."""
         return self._db.all(Event, "select * from reaper.why(%s)", subject)
+
+    @reads
+    def objects_of_subject(self, subject: str) -> list[NamedObject]:
+        """Every object that is known of a content, or of the content of a paste."""
+        return self._db.all(NamedObject, "select * from reaper.objects_of_subject(%s)", subject)

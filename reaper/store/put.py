@@ -19,6 +19,7 @@ from reaper.errors import (
     CircuitOpen,
     CodeTaken,
     ConfigError,
+    ForeignBucket,
     IntentGone,
     ReaperError,
     Unreachable,
@@ -54,10 +55,11 @@ class Writer:
             code = fresh_code() if short_code is None else short_code
             try:
                 return self._attempt(body, expires_in, code)
-            except (IntentGone, CodeTaken, UploadFailed, CircuitOpen) as error:
+            except (IntentGone, CodeTaken, UploadFailed, CircuitOpen, ForeignBucket) as error:
                 # Given up since the put began, it is not chosen again; given up before, there is no other.
-                hopeless = turned_away if isinstance(error, CircuitOpen) else _is_asked_for(error, short_code)
-                turned_away = isinstance(error, CircuitOpen)
+                not_sent = isinstance(error, CircuitOpen | ForeignBucket)
+                hopeless = turned_away if not_sent else _is_asked_for(error, short_code)
+                turned_away = not_sent
                 impatient = isinstance(error, UploadFailed) and self.clock() >= until
                 if hopeless or impatient or attempt == ATTEMPTS:
                     raise
@@ -135,7 +137,7 @@ class Attempt:
         self._uploading = True
         try:
             store.put(self._intent.object_key, self._body.rewound(), self._body.size)
-        except CircuitOpen:
+        except (CircuitOpen, ForeignBucket):
             self._uploading = False
             raise
         except Unreachable as error:

@@ -108,7 +108,12 @@ class Store:
         self.cache.drop(short_code)
 
 
-def _require_life(expires_in: timedelta | None) -> None:
+def _require_life(expires_in: object) -> None:
+    if expires_in is not None and not isinstance(expires_in, timedelta):
+        raise BadArgument(
+            f"expires_in must be a datetime.timedelta or None, not {type(expires_in).__name__}",
+            "Write for example expires_in=timedelta(days=7).",
+        )
     if expires_in is not None and not timedelta(0) < expires_in <= LONGEST_LIFE:
         raise BadArgument(
             f"invalid expires_in: {expires_in}",

@@ -11,13 +11,15 @@ from uuid import UUID
 
 from prometheus_client import CollectorRegistry
 
-from reaper.errors import ReaperError
+from reaper.errors import ReaperError, describe
 from reaper.model import Batch, Circuit, Figures, RescuedJob, ResetCounts
 from reaper.telemetry.logging import get_logger
 from reaper.telemetry.metrics import Metrics
 from reaper.version import installed_version
 
 CIRCUITS = "circuits"
+# What nobody has asked for so long may be back, or not be needed any more.
+FORGOTTEN_AFTER = 600.0
 
 
 class Telemetry:
@@ -30,8 +32,15 @@ class Telemetry:
         self._totals = Figures()
         self._batches = 0
         self._logged: set[str] = set()
+        # Why, and when that was last noticed.
+        self._degraded: dict[str, tuple[str, float]] = {}
         self._open_circuits: set[str] = set()
+        self._foreign_buckets: set[str] = set()
+        # Why the last batch was given back, if any was.
+        self.batch_error: str | None = None
         self._watchers: list[Callable[[Figures], None]] = []
+        # By thread: what it waits for, and since when.
+        self._waits: dict[int, tuple[str, float]] = {}
 
     @property
     def registry(self) -> CollectorRegistry:
@@ -53,6 +62,28 @@ class Telemetry:
     def watch(self, watcher: Callable[[Figures], None]) -> None:
         """Call `watcher` with the figures of each finished batch."""
         self._watchers.append(watcher)
+
+    @contextmanager
+    def waiting(self, reason: str) -> Iterator[None]:
+        """This thread waits for something, which is shown where a person watches."""
+        thread = threading.get_ident()
+        with self._guard:
+            self._waits[thread] = (reason, time.monotonic())
+        try:
+            yield
+        finally:
+            with self._guard:
+                del self._waits[thread]
+
+    def wait(self, longer_than: float = 0.0) -> str | None:
+        """What a thread of this process has waited for longest, or which circuit is open; None if nothing."""
+        with self._guard:
+            waits = sorted(self._waits.values(), key=lambda wait: wait[1])
+            circuits = sorted(self._open_circuits)
+        for reason, since in waits:
+            if time.monotonic() - since >= longer_than:
+                return reason
+        return f"circuit open: {', '.join(circuits)}" if circuits else None
 
     @contextmanager
     def written_to(self, path: Path | None) -> Iterator[None]:
@@ -109,9 +140,25 @@ class Telemetry:
             "batches or retries of earlier workers not finished", error=error.message, hint=error.hint
         )
 
-    def batch_returned(self, batch_id: UUID, error: ReaperError) -> None:
-        """A batch was returned because its rows stayed locked."""
-        self._log.warning("batch returned, its rows stayed locked", batch=str(batch_id), error=error.message)
+    def keys_checked(self, table: str, looked: int, found: int, confirmed: bool) -> None:
+        """A sample of the objects was looked for before the first claim."""
+        if confirmed:
+            self._log.info("object keys confirmed", table=table, looked=looked, found=found)
+        else:
+            self._log.error("object keys not confirmed", table=table, looked=looked, found=found)
+
+    def batch_given_up(self, batch_id: UUID, error: Exception) -> None:
+        """A drop or finish failed; the batch goes back, for another try."""
+        self.batch_error = describe(error)
+        self._log.warning(
+            "batch returned, its drop or finish failed", batch=str(batch_id), error=describe(error)
+        )
+
+    def return_failed(self, batch_id: UUID, error: ReaperError) -> None:
+        """A batch could not be returned; the next heartbeat tries again."""
+        self._log.warning(
+            "batch not returned yet, will be tried again", batch=str(batch_id), error=error.message
+        )
 
     def heartbeat_failed(self, error: ReaperError) -> None:
         """A heartbeat did not reach PostgreSQL."""
@@ -199,6 +246,22 @@ class Telemetry:
         if self._is_first(CIRCUITS):
             self._log.warning("circuit states unknown, every backend is tried", error=error.message)
 
+    def backend_owner(self, backend: str, is_ours: bool, detail: str) -> None:
+        """The marker of a backend was compared; what changed since the last comparison is logged."""
+        self._metrics.foreign_bucket.labels(backend).set(not is_ours)
+        with self._guard:
+            was_ours = backend not in self._foreign_buckets
+            (self._foreign_buckets.discard if is_ours else self._foreign_buckets.add)(backend)
+        if was_ours and not is_ours:
+            self._log.error(
+                "bucket belongs to another installation, nothing is deleted or stored there",
+                backend=backend,
+                found=detail,
+                fix=f"reaper backend take-over {backend} --reason …",
+            )
+        if is_ours and not was_ours:
+            self._log.info("bucket is ours again", backend=backend)
+
     def worker_started(self, queues: Sequence[str], slots: int, concurrency: int) -> None:
         """The worker takes jobs from here on."""
         self._log.info("worker started", queues=",".join(queues), slots=slots, concurrency=concurrency)
@@ -218,9 +281,36 @@ class Telemetry:
         """A library that we use logged a warning."""
         self._log.warning(message, library=name)
 
+    def notification_ignored(self, channel: str) -> None:
+        """A NOTIFY on the queue's channel was not procrastinate's; any login can send one. Logged once."""
+        self._metrics.notifications_ignored.inc()
+        if self._is_first("notifications"):
+            self._log.warning(
+                "notification ignored, its payload is not procrastinate's; further ones are only counted",
+                channel=channel,
+            )
+
+    @property
+    def degraded_services(self) -> dict[str, str]:
+        """The services that do not answer this process now, and why; old trouble is forgotten."""
+        now = time.monotonic()
+        with self._guard:
+            for service, (_, noticed_at) in list(self._degraded.items()):
+                if now - noticed_at >= FORGOTTEN_AFTER:
+                    self._forget(service)
+            return {service: error for service, (error, _) in self._degraded.items()}
+
+    def _forget(self, service: str) -> None:
+        """Whether it answers is not known: no line says that it does, and new trouble is logged again."""
+        del self._degraded[service]
+        self._logged.discard(service)
+        self._metrics.degraded.labels(service).set(0)
+
     def degraded(self, service: str, error: str) -> None:
         """A service does not answer; logged once until it does."""
         self._metrics.degraded.labels(service).set(1)
+        with self._guard:
+            self._degraded[service] = (error, time.monotonic())
         if self._is_first(service):
             self._log.warning(f"{service} unreachable, work continues without it", error=error)
 
@@ -228,6 +318,7 @@ class Telemetry:
         """The service answers again."""
         self._metrics.degraded.labels(service).set(0)
         with self._guard:
+            self._degraded.pop(service, None)
             if service not in self._logged:
                 return
             self._logged.discard(service)

@@ -18,6 +18,7 @@ FIGURES = {
     "rows_blocked": "Rows that PostgreSQL refused to delete.",
     "objects_deleted": "Objects that are confirmed gone.",
     "objects_failed": "Objects that went to the cleanup queue or the DLQ.",
+    "dead_letters": "Objects that went to the DLQ.",
     "bytes_freed": "Bytes of objects that are confirmed gone.",
     "invalidations_failed": "Cache entries that went to the queue of invalidations.",
 }
@@ -37,6 +38,10 @@ class Metrics:
         self.step_seconds = self._histogram("step_seconds", "Time that each step of a batch takes.", "step")
         self.job_seconds = self._histogram("job_seconds", "Time that jobs take.", "task")
         self.jobs_failed = self._counter("jobs_failed_total", "Jobs that raised an error.", "task")
+        self.notifications_ignored = self._counter(
+            "notifications_ignored_total",
+            "Notifications on the queue's channels that are not procrastinate's.",
+        )
         self.service_runs = self._counter(
             "service_runs_total",
             "Runs of services: done, failed, or skipped because another worker held the service lock.",
@@ -50,6 +55,9 @@ class Metrics:
         )
         self.circuit_open = self._gauge(
             "circuit_open", "1 while the backend's circuit is open or half open.", "backend"
+        )
+        self.foreign_bucket = self._gauge(
+            "foreign_bucket", "1 while the backend's bucket belongs to another installation.", "backend"
         )
         self.degraded = self._gauge(
             "degraded", "1 while this service is unreachable and reaper works without it.", "service"

@@ -18,6 +18,7 @@ from reaper.cache.redis.connection import (
     reason,
 )
 from reaper.cache.redis.key_names import OURS, PLACE, KeyNames
+from reaper.cache.redis.self_test import try_commands
 from reaper.errors import Unreachable
 
 __all__ = ["RedisCache", "RedisClaimLock", "RedisConnection", "RedisConnectionOptions"]
@@ -71,8 +72,9 @@ class RedisCache:
             yield [code for code in page if not self._names.entry(code).startswith(OURS)]
 
     def check(self) -> None:
-        """Raise ConfigError or Unreachable, saying what to do, if Redis does not answer."""
+        """Raise ConfigError or Unreachable, saying what to do, if Redis is silent or refuses our work."""
         self._redis.check()
+        try_commands(self._redis, self._names)
 
     def _remove_all(self, codes: Sequence[str], how: Removal) -> Mapping[str, str]:
         failed: dict[str, str] = {}

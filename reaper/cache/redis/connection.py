@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
@@ -119,6 +120,11 @@ class RedisConnection:
             raise ConfigError(
                 f"Redis at {self._address.where} refuses the command: {reason(error)}"
             ) from None
+
+    def probe(self) -> None:
+        """Find out whether Redis answers, unless that is known to be not so; telemetry tells the rest."""
+        with contextlib.suppress(RedisUnavailable, ResponseError):
+            self.ask(lambda client: client.ping())
 
     def close(self) -> None:
         """Give the connections up; the next question would open others."""

@@ -9,6 +9,7 @@ from reaper.db.connection import Connection
 from reaper.dev.bench.method import Method, Promise
 from reaper.dev.bench.server_addresses import Addresses
 from reaper.dev.embedded.rclone import Rclone
+from reaper.storage.owner_marker import OWN_PREFIX
 
 _ROWS = """
 select count(*) filter (where expires_at <= now()),
@@ -48,7 +49,8 @@ class CorrectnessCheck:
 
     def _about_objects(self, connection: Connection, addresses: Addresses) -> list[str]:
         assert addresses.bucket is not None
-        stored, wanted = self.s3.count(addresses.bucket.name), _row(connection, _COUNTS)[2]
+        stored = self.s3.count(addresses.bucket.name, leave_out=f"/{OWN_PREFIX}**")
+        wanted = _row(connection, _COUNTS)[2]
         cached = _stale_entries(connection, addresses)
         return [
             *([f"{stored} objects for {wanted} contents"] if stored != wanted else []),

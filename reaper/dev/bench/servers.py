@@ -15,7 +15,7 @@ import psycopg
 import redis
 from psycopg import sql
 
-from reaper import db
+from reaper import db, services
 from reaper.db.connection import Connection
 from reaper.dev.bench import bucket_filling, table_filling
 from reaper.dev.bench.method import Needs
@@ -114,6 +114,7 @@ class Servers:
         with ExitStack() as copied:
             copied.callback(self._drop, name)
             self._create(name, self._templates[workload])
+            self._settle_in(name)
             addresses = Addresses(self.postgres.dsn(name), workload)
             if needs is not Needs.DATABASE:
                 addresses = self._with_cache(addresses)
@@ -122,13 +123,18 @@ class Servers:
             self._warm_up(name)
             yield addresses
 
+    def _settle_in(self, name: str) -> None:
+        """Make the copy an installation of its own: as a copy it would delete nothing in its bucket."""
+        with self.connect(name) as connection:
+            connection.execute("select reaper.renew_installation('a copy for one run')")
+
     def connect(self, name: str) -> Connection:
         """A superuser's connection to one of the databases."""
         return db.connect(self.postgres.dsn(name), "bench:admin")
 
     def _make_migrated(self) -> None:
         self._create(MIGRATED, "template1")
-        migrate(self.postgres.dsn(MIGRATED))
+        migrate(self.postgres.dsn(MIGRATED), services=services.ALL)
         with self.connect(MIGRATED) as connection, _absence_allowed():
             connection.execute("create extension pg_prewarm")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from reaper import config
+from reaper import config, services
 from reaper.app import App
 from reaper.cli.formatting import count
 from reaper.cli.progress import drain_progress
@@ -61,7 +61,7 @@ class Walkthrough:
             with self._step("start PostgreSQL, Valkey and an S3 server"):
                 app = self._app(running.enter_context(Stack()))
             with self._step("migrate the schema"):
-                migrate(app.settings.dsn)
+                migrate(app.settings.dsn, services=services.ALL)
             with self._step(f"store {sample_pastes.PASTES:,} pastes on {sample_pastes.CONTENTS:,} contents"):
                 self._store_samples(app)
             before = self._count(app)

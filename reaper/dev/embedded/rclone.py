@@ -49,9 +49,13 @@ class Rclone(ServerProcess):
         self._command("operations/purge", {"fs": f":memory:{bucket}", "remote": ""})
         self._look_again()
 
-    def count(self, bucket: str) -> int:
-        """How many objects a bucket holds."""
-        size = self._command("operations/size", {"fs": f":memory:{bucket}", "_config": {"UseListR": True}})
+    def count(self, bucket: str, leave_out: str | None = None) -> int:
+        """How many objects a bucket holds, without those whose key matches a pattern."""
+        options = {
+            "_config": {"UseListR": True},
+            "_filter": {"ExcludeRule": [leave_out] if leave_out else []},
+        }
+        size = self._command("operations/size", {"fs": f":memory:{bucket}", **options})
         return int(size["count"])
 
     def _copy(self, source: str, target: str) -> None:

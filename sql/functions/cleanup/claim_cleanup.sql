@@ -24,6 +24,8 @@ declare
     v_leased   integer;
 begin
     perform reaper_internal.require_limit(p_limit);
+    perform reaper_internal.require_key_guard();
+    perform reaper_internal.require_confirmed_keys();
     -- Deletions follow this commit. What queued the objects may not be on disk yet, and a crash would bring back an intent
     -- whose bytes are gone; a durable commit takes all earlier ones with it.
     perform reaper_internal.commit_durably();
@@ -43,6 +45,6 @@ end;
 $$;
 comment on function reaper.claim_cleanup(integer, text, timestamptz) is
     'Leases up to p_limit objects that are queued for deletion and due, a fair share of each backend whose circuit is closed, or of the one named; all share one lease. '
-    'p_due_before: only objects due by then, so that a pass does not retry its own failures. Delete them, then call finish_cleanup.';
+    'p_due_before: only objects due by then, so that a pass does not retry its own failures. Delete them, then call finish_cleanup. RP010 while objects do not lie under the bound object keys.';
 revoke all on function reaper.claim_cleanup(integer, text, timestamptz) from public;
 grant execute on function reaper.claim_cleanup(integer, text, timestamptz) to reaper_worker, reaper_ops;

@@ -21,8 +21,9 @@ begin
              -- In order: a late caller locks rows that were leased again before it sees that its lease is lost.
              order by q.queue_id
                for update) as h;
+    -- The lease may have run out while this waited for a row, so the clock is read again.
     perform reaper_internal.require_lease(
-        v_held, array(select f.backend || '/' || f.object_key from reaper_internal.failed_objects(p_failed) as f), p_lease, v_until <= v_now);
+        v_held, array(select f.backend || '/' || f.object_key from reaper_internal.failed_objects(p_failed) as f), p_lease, v_until <= reaper.clock());
     if p_failed is null then
         update reaper.cleanup_queue q set lease = null, next_attempt = v_now where q.lease = p_lease;
         return 0;

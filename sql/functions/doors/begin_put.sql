@@ -22,6 +22,10 @@ declare
     v_place    text;
 begin
     perform reaper_internal.require_read_committed();
+    -- bind() and unbind() take this table first, and wait for this transaction: without it they could deadlock over the two views.
+    lock table reaper.bindings in access share mode;
+    perform reaper_internal.require_rights('pastes', '{SELECT,INSERT}');
+    perform reaper_internal.require_rights('content', '{SELECT,INSERT,UPDATE}');
     perform reaper_internal.require_put(p_short_code, p_content_hash, p_size_bytes);
     perform reaper_internal.require_expiry(p_expires_at, v_now);
     perform reaper_internal.require_free_code(p_short_code);
@@ -30,7 +34,10 @@ begin
         perform set_config('synchronous_commit', 'on', true);
     end if;
 
-    v_known := exists (select from public.content c where c.content_hash = p_content_hash);
+    v_known := exists (select from reaper.content c where c.content_hash = p_content_hash);
+    if not v_known then
+        perform reaper_internal.require_key_column();
+    end if;
     v_place := reaper_internal.choose_backend(p_size_bytes);
     if v_place is null and not v_known then
         raise exception sqlstate 'RP008' using
@@ -55,6 +62,6 @@ end;
 $$;
 comment on function reaper.begin_put(text, text, bigint, timestamptz) is
     'Records the intent to store a paste and reserves room for its bytes. Call it in a transaction of its own and commit before you upload. If upload_required, '
-    'store the bytes on backend under object_key; then call commit_put. 23505 if the code is taken, RP005 for invalid arguments, RP006 outside read committed, RP008 if no backend has room.';
+    'store the bytes on backend under object_key; then call commit_put. 23505 if the code is taken, RP005 for invalid arguments, RP006 outside read committed, RP008 if no backend has room, RP009 if the binding cannot create content, RP010 if reaper_owner lacks rights on the tables.';
 revoke all on function reaper.begin_put(text, text, bigint, timestamptz) from public;
 grant execute on function reaper.begin_put(text, text, bigint, timestamptz) to reaper_worker, reaper_app, reaper_ops;

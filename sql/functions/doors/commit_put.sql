@@ -16,6 +16,10 @@ declare
     v_stored  boolean;
 begin
     perform reaper_internal.require_read_committed();
+    -- bind() and unbind() take this table first, and wait for this transaction: without it they could deadlock over the two views.
+    lock table reaper.bindings in access share mode;
+    perform reaper_internal.require_rights('pastes', '{SELECT,INSERT}');
+    perform reaper_internal.require_rights('content', '{SELECT,INSERT,UPDATE}');
     if p_uploaded is null then
         raise exception sqlstate 'RP005' using
             message = 'p_uploaded must be true or false',
@@ -35,6 +39,6 @@ end;
 $$;
 comment on function reaper.commit_put(uuid, boolean) is
     'Creates the paste of an intent; returns where its bytes are stored, and whether they are the uploaded ones. p_uploaded: whether an upload to the intent''s key was begun. '
-    'RP002: the content was deleted, upload and commit again. RP003: the intent does not exist any more, begin again. 23505: the code is taken, call abort_put. RP006 outside read committed.';
+    'RP002: the content was deleted, upload and commit again. RP003: the intent does not exist any more, begin again. 23505: the code is taken, call abort_put. RP006 outside read committed. RP010: reaper_owner lacks rights on the tables.';
 revoke all on function reaper.commit_put(uuid, boolean) from public;
 grant execute on function reaper.commit_put(uuid, boolean) to reaper_worker, reaper_app, reaper_ops;

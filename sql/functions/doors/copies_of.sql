@@ -11,7 +11,7 @@ as $$
     select coalesce(l.backend, 'default') as backend,
            coalesce(l.object_key, c.object_key, c.content_hash),
            coalesce(l.size_bytes, c.size_bytes)
-      from public.content c
+      from reaper.content c
       left join reaper.object_locations l on l.content_hash = p_content_hash
       left join reaper.circuits s on s.backend = coalesce(l.backend, 'default')
      where c.content_hash = p_content_hash

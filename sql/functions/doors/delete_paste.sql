@@ -12,7 +12,8 @@ as $$
 declare
     v_now timestamptz := reaper.clock();
 begin
-    update public.pastes p
+    perform reaper_internal.require_rights('pastes', '{SELECT,UPDATE}');
+    update reaper.pastes p
        set expires_at = v_now
      where p.short_code = p_short_code
        and (p.expires_at is null or p.expires_at > v_now);
@@ -24,6 +25,6 @@ begin
 end;
 $$;
 comment on function reaper.delete_paste(text) is
-    'Makes a paste unreadable now; the next drain deletes it. False if it was unreadable already. Delete your cache entry afterwards; a worker does so too.';
+    'Makes a paste unreadable now; the next drain deletes it. False if it was unreadable already. Delete your cache entry afterwards; a worker does so too. RP010 if reaper_owner lacks rights on the table.';
 revoke all on function reaper.delete_paste(text) from public;
 grant execute on function reaper.delete_paste(text) to reaper_worker, reaper_app, reaper_ops;

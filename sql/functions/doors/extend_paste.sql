@@ -13,15 +13,16 @@ declare
     v_now     timestamptz := reaper.clock();
     v_before  timestamptz;
 begin
+    perform reaper_internal.require_rights('pastes', '{SELECT,UPDATE}');
     perform reaper_internal.require_expiry(p_expires_at, v_now);
     select coalesce(p.expires_at, 'infinity') into v_before
-      from public.pastes p
+      from reaper.pastes p
      where p.short_code = p_short_code
        for no key update;
     if not found then
         return false;
     end if;
-    update public.pastes p
+    update reaper.pastes p
        set expires_at = p_expires_at, deletion_status = 'NOT_EXPIRED', deletion_initiated_at = null
      where p.short_code = p_short_code;
     if p_expires_at < v_before then
@@ -31,6 +32,6 @@ begin
 end;
 $$;
 comment on function reaper.extend_paste(text, timestamptz) is
-    'Sets when a paste expires, null = never; revives a paste that has expired and is not deleted yet. False if its row does not exist. RP005 for a time in the past.';
+    'Sets when a paste expires, null = never; revives a paste that has expired and is not deleted yet. False if its row does not exist. RP005 for a time in the past, RP010 if reaper_owner lacks rights on the table.';
 revoke all on function reaper.extend_paste(text, timestamptz) from public;
 grant execute on function reaper.extend_paste(text, timestamptz) to reaper_worker, reaper_app, reaper_ops;

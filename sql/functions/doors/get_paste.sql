@@ -8,7 +8,7 @@ create or replace function reaper.get_paste(p_short_code text)
     set jit = off
 as $$
     select p.content_hash, c.backend, c.object_key, c.size_bytes, p.expires_at
-      from public.pastes p
+      from reaper.pastes p
      -- The collation of an adopted column must not be mixed with ours.
      cross join lateral (select * from reaper.copies_of(p.content_hash collate "default") limit 1) as c
      where p.short_code = p_short_code

@@ -5,8 +5,8 @@ create or replace function reaper.count_due()
     set search_path = pg_catalog, reaper, pg_temp
 as $$
     select count(*)
-      from public.pastes p
-     where p.expires_at <= reaper.clock() and p.deletion_status = 'NOT_EXPIRED';
+      from reaper.pastes p
+     where p.expires_at <= reaper.clock() and p.deletion_status is distinct from 'DELETION_IN_PROGRESS';
 $$;
 comment on function reaper.count_due() is
     'Number of pastes that are due and not claimed yet.';

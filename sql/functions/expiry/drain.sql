@@ -1,7 +1,11 @@
 -- drain: the database half of a drain, for psql: claim, drop, commit, until nothing is due.
 -- Its released batches are ownerless: the next worker adopts them and deletes objects and cache entries.
 -- A procedure that commits can have neither SECURITY DEFINER nor a SET clause, so every name here is qualified.
-create or replace procedure reaper.drain(p_batch_size integer default 1000, p_max_batches integer default null)
+create or replace procedure reaper.drain(
+    p_batch_size     integer default 1000,
+    p_max_batches    integer default null,
+    p_despite_pause  boolean default false
+)
     language plpgsql
 as $$
 declare
@@ -16,20 +20,44 @@ declare
     v_dropped  integer;
     v_pauses   float8[] := '{0.05, 0.2, 1}';
     v_futile   integer := 0;
+    v_pause    text;
 begin
+    -- A transaction that began before this statement is a transaction block, unless the extended protocol began it with its first message;
+    -- then there is a portal, and PostgreSQL itself refuses the COMMIT, before anything was done.
+    if pg_catalog.transaction_timestamp() < pg_catalog.statement_timestamp() and not exists (select from pg_catalog.pg_cursors) then
+        raise exception invalid_transaction_termination using
+            message = 'reaper.drain() commits after each batch, so it cannot run inside a transaction block',
+            hint    = 'Call it outside a transaction block; in psql: \set AUTOCOMMIT on; in psycopg: autocommit=True.';
+    end if;
+    commit;
+
+    v_pause := case when p_despite_pause is not true then reaper.pause_of('drain') end;
+    if v_pause is not null then
+        raise exception sqlstate 'RP011' using
+            message = v_pause,
+            hint    = 'Resume it (select reaper.resume(''drain'');), or drain all the same: call reaper.drain(p_despite_pause => true);';
+    end if;
+    if (select k.keys_confirmed is null from reaper.key_binding() as k) then
+        raise notice 'it was not looked yet whether objects lie under the object keys of %: run reaper doctor',
+            (select k.bound_table from reaper.key_binding() as k);
+    end if;
     while p_max_batches is null or v_batches < p_max_batches loop
+        -- A pause that begins meanwhile holds from the next claim on.
+        v_pause := case when p_despite_pause is not true then reaper.pause_of('drain') end;
+        exit when v_pause is not null;
         -- A claim that a server crash undoes is repeated; the drop makes its own commit durable.
         perform pg_catalog.set_config('synchronous_commit', 'off', true);
         select c.* into v_claim from reaper.claim_expired(p_batch_size, v_worker, v_after, v_code) as c;
         commit;
         if v_claim.batch_id is null then
             -- The cursor has passed rows that were inserted late or returned: the drain ends only when a pass from the start
-            -- releases nothing. Rows that another transaction held during their drop are tried a second and a third time: most
-            -- often it was the claim of another drain. Rows whose content is held were waited for already.
+            -- releases nothing. A claim from the start takes what earlier drops had to leave; rows that another transaction still
+            -- holds are tried a second and a third time: most often it was another drain. Rows whose content is held were waited
+            -- for already.
             if v_released > 0 then
                 v_futile := 0;
             else
-                exit when not reaper.return_ownerless_rows() and reaper.count_ownerless_rows() = 0;
+                exit when reaper.count_ownerless_rows() = 0;
                 v_futile := v_futile + 1;
                 exit when v_futile > pg_catalog.cardinality(v_pauses);
                 commit;
@@ -54,14 +82,22 @@ begin
             v_rows := v_rows + v_dropped;
         end if;
     end loop;
-    raise notice 'drained % rows in % batches; the next worker adopts them and deletes objects and cache entries', v_rows, v_batches;
+    raise notice 'drained % in %; the next worker adopts them and deletes objects and cache entries',
+        pg_catalog.concat_ws(' ', v_rows, case when v_rows = 1 then 'row' else 'rows' end),
+        pg_catalog.concat_ws(' ', v_batches, case when v_batches = 1 then 'batch' else 'batches' end);
     if v_failed > 0 then
-        raise notice '% batches were not released (no lock, or no longer held); their rows were returned to NOT_EXPIRED', v_failed;
+        raise notice '% not released (no lock, or no longer held); the rows were returned to NOT_EXPIRED',
+            pg_catalog.concat_ws(' ', v_failed, case when v_failed = 1 then 'batch was' else 'batches were' end);
+    end if;
+    if v_pause is not null then
+        raise warning 'drain stopped before its next batch: %', v_pause;
     end if;
 end;
 $$;
-comment on procedure reaper.drain(integer, integer) is
-    'Claims and releases due pastes batch by batch, with a COMMIT after each, until nothing more can be released or p_max_batches are done. '
-    'Call it outside a transaction. The next worker adopts the batches and deletes objects and cache entries.';
-revoke all on procedure reaper.drain(integer, integer) from public;
-grant execute on procedure reaper.drain(integer, integer) to reaper_worker, reaper_ops;
+comment on procedure reaper.drain(integer, integer, boolean) is
+    'Claims and releases due pastes batch by batch, with a COMMIT after each, until nothing more can be released, p_max_batches are done, or the drain is paused. '
+    'While the drain is paused it refuses (RP011), unless p_despite_pause. '
+    'Call it outside a transaction block (2D000). A notice says so while it was not looked yet whether objects lie under the bound object keys. '
+    'The next worker adopts the batches and deletes objects and cache entries.';
+revoke all on procedure reaper.drain(integer, integer, boolean) from public;
+grant execute on procedure reaper.drain(integer, integer, boolean) to reaper_worker, reaper_ops;

@@ -1,40 +1,47 @@
--- plan_drain: what a drain would do now. Content is counted as freed only if every paste that names it is due, with all its copies: bytes
--- after dedup.
+-- plan_drain: what a drain would do now, counted exactly in one snapshot, page by page. Content is counted as freed only if every paste that
+-- names it is due, with all its copies: bytes after dedup. It reads every due row; estimate_drain() answers at once.
 create or replace function reaper.plan_drain()
     returns table (
         rows_due bigint, rows_blocked bigint, oldest_due timestamptz,
-        objects_freed bigint, bytes_freed bigint, objects_kept bigint, rows_per_second numeric
+        objects_freed bigint, bytes_freed bigint, objects_kept bigint, rows_per_second numeric,
+        rows_in_progress bigint, objects_unsized bigint
     )
-    language sql stable security definer
+    language plpgsql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
-    with due as (
-        select p.content_hash, count(*) as refs, min(p.expires_at) as oldest
-          from public.pastes p
-         where p.expires_at <= reaper.clock()
-         group by p.content_hash
-    ), judged as (
-        select d.refs, d.oldest, coalesce(l.copies, 1) as copies, coalesce(l.bytes, c.size_bytes) as bytes,
-               not exists (select from public.pastes p
-                            where p.content_hash = d.content_hash
-                              and (p.expires_at is null or p.expires_at > reaper.clock())) as freed
-          from due d
-          left join public.content c on c.content_hash = d.content_hash
-          left join (select o.content_hash, count(*) as copies, sum(o.size_bytes) as bytes
-                       from reaper.object_locations o
-                      group by o.content_hash) as l on l.content_hash = d.content_hash collate "C"
-    )
-    select coalesce(sum(j.refs), 0)::bigint,
-           (select count(*) from reaper.blocked b where b.next_attempt > reaper.clock()),
-           min(j.oldest),
-           coalesce(sum(j.copies) filter (where j.freed), 0)::bigint,
-           least(coalesce(sum(j.bytes) filter (where j.freed), 0), 9223372036854775807)::bigint,
-           count(*) filter (where not j.freed),
-           (select s.rows_per_second from reaper.recent_speed() as s)
-      from judged j;
+#variable_conflict use_column
+declare
+    c_page    constant integer := 10000;
+    v_page    record;
+    v_now     timestamptz := reaper.clock();
+    v_after   timestamptz := '-infinity';
+    v_code    text;
+    v_judged  text[]  := '{}';
+    v_bytes   numeric := 0;
+begin
+    rows_due := 0; rows_blocked := 0; objects_freed := 0; objects_kept := 0; rows_in_progress := 0; objects_unsized := 0;
+    loop
+        select * into v_page from reaper.plan_page(v_now, v_after, v_code, c_page, v_judged);
+        oldest_due := coalesce(oldest_due, v_page.oldest_due);
+        rows_due := rows_due + v_page.rows_due;
+        rows_blocked := rows_blocked + v_page.rows_blocked;
+        rows_in_progress := rows_in_progress + v_page.rows_in_progress;
+        objects_freed := objects_freed + v_page.objects_freed;
+        objects_unsized := objects_unsized + v_page.objects_unsized;
+        objects_kept := objects_kept + v_page.objects_kept;
+        v_bytes := v_bytes + v_page.bytes_freed;
+        v_judged := v_judged || v_page.judged;
+        exit when v_page.rows_due < c_page;
+        v_after := v_page.last_expires_at;
+        v_code := v_page.last_short_code;
+    end loop;
+    bytes_freed := least(v_bytes, 9223372036854775807);
+    rows_per_second := (select s.rows_per_second from reaper.recent_speed() as s);
+    return next;
+end;
 $$;
 comment on function reaper.plan_drain() is
-    'What a drain would do now: due rows, objects and bytes that would be deleted, contents kept because a live paste names them, '
-    'and the speed of the last batches. Read-only.';
+    'What a drain would do now, counted: due rows (of which rows_blocked wait and rows_in_progress are claimed), objects and bytes that would be deleted, contents kept because '
+    'a live or blocked paste names them, objects without a recorded size, and the speed of the last batches. Reads every due row. Read-only.';
 revoke all on function reaper.plan_drain() from public;
 grant execute on function reaper.plan_drain() to reaper_ops, reaper_ro, reaper_worker;

@@ -16,6 +16,8 @@ begin
             select p.problem, p.fix from reaper_internal.right_problems(v_policy.table_oid, v_policy.column_name, session_user) as p) as r;
     perform reaper_internal.require_no_problems(p_name, v_problems, v_fixes);
     update reaper.retention_policies p set enabled = true where p.name = p_name;
+    -- Its service can be paused and run from now on, also where no worker runs.
+    perform reaper_internal.sync_policy_services();
     perform reaper_internal.record_audit('enable_policy', 'policy:' || p_name, null);
 end;
 $$;

@@ -1,7 +1,7 @@
 -- purge_aged: delete one bounded batch of a policy's oldest rows.
 -- Safe with any number of callers: rows that other transactions hold are skipped, so no caller waits for a row or deletes one twice.
 -- The plan is pinned (index order, keyed access), so a batch costs the same whatever the size and statistics of the table.
-create or replace function reaper.purge_aged(p_policy text, p_limit integer default null)
+create or replace function reaper.purge_aged(p_policy text, p_limit integer default null, p_despite_pause boolean default false)
     returns integer
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
@@ -28,6 +28,10 @@ begin
     if not v_policy.enabled then
         return 0;
     end if;
+    if p_despite_pause is not true then
+        perform reaper_internal.require_no_pause('policy:' || p_policy,
+            format('Resume it (select reaper.resume(%L);), or delete all the same with p_despite_pause => true.', 'policy:' || p_policy));
+    end if;
 
     perform reaper_internal.lock_policy_table(p_policy);
     execute reaper_internal.purge_statement(v_policy.table_oid, v_policy.column_name) using v_now - v_policy.max_age, v_limit;
@@ -36,8 +40,8 @@ begin
     return v_deleted;
 end;
 $$;
-comment on function reaper.purge_aged(text, integer) is
+comment on function reaper.purge_aged(text, integer, boolean) is
     'Deletes up to p_limit (else the policy''s batch_limit) of the oldest rows that are older than the policy''s max_age, and returns how many; 0 for a policy that is not enabled. '
-    'If it returns the limit there may be more. Refuses (RP005) if the table is no longer the one that was registered.';
-revoke all on function reaper.purge_aged(text, integer) from public;
-grant execute on function reaper.purge_aged(text, integer) to reaper_worker, reaper_ops;
+    'If it returns the limit there may be more. Refuses (RP005) if the table is no longer the one that was registered, and (RP011) while its service policy:NAME is paused, unless p_despite_pause.';
+revoke all on function reaper.purge_aged(text, integer, boolean) from public;
+grant execute on function reaper.purge_aged(text, integer, boolean) to reaper_worker, reaper_ops;

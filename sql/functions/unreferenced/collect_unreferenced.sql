@@ -23,17 +23,19 @@ begin
     perform reaper_internal.require_read_committed();
     perform reaper_internal.require_limit(p_limit);
     perform reaper_internal.require_age(p_older_than);
+    perform reaper_internal.require_binding();
     perform reaper_internal.commit_durably();
     set constraints all immediate;
 
     select s.after into v_after from reaper.unreferenced_scan s for update;
-    v_page := array(select c.content_hash from public.content c where c.content_hash > v_after order by c.content_hash limit p_limit);
+    v_page := array(select c.content_hash from reaper.content c where c.content_hash > v_after order by c.content_hash limit p_limit);
 
     v_hashes := (reaper_internal.lock_contents(reaper_internal.unreferenced_among(v_page, v_before), false)).hashes;
     v_hashes := reaper_internal.unreferenced_among(v_hashes, v_before);
     select * into v_gone from reaper_internal.delete_unreferenced(v_hashes, v_now);
     select * into v_objects
       from reaper_internal.release_objects(v_gone.object_hashes, v_gone.object_keys, v_gone.object_sizes, v_now);
+    perform reaper_internal.require_rights('content', '{UPDATE,DELETE}');  -- as in drop_references
 
     insert into reaper.batches (
         batch_id, state, short_codes, object_hashes, object_backends, object_keys, object_sizes,
@@ -49,6 +51,6 @@ end;
 $$;
 comment on function reaper.collect_unreferenced(integer, interval) is
     'Checks the next p_limit contents and deletes those that no paste names and that are older than p_older_than; the next worker deletes their objects. '
-    'Returns how many it checked, deleted, and left because another table names them; fewer checked than p_limit = the pass is complete. RP006 outside read committed.';
+    'Returns how many it checked, deleted, and left because another table names them; fewer checked than p_limit = the pass is complete. RP006 outside read committed, RP010 if the binding does not hold.';
 revoke all on function reaper.collect_unreferenced(integer, interval) from public;
 grant execute on function reaper.collect_unreferenced(integer, interval) to reaper_worker, reaper_ops;

@@ -11,9 +11,9 @@ begin
     perform reaper_internal.require_age(p_older_than);
     return query
         select c.content_hash::text, c.object_key::text, c.size_bytes::bigint, c.ref_count::bigint, c.created_at::timestamptz
-          from public.content c
+          from reaper.content c
          where coalesce(c.created_at::timestamptz, reaper_internal.fallback_created_at()) <= reaper.clock() - p_older_than
-           and not exists (select from public.pastes p where p.content_hash = c.content_hash)
+           and not exists (select from reaper.pastes p where p.content_hash = c.content_hash)
          order by c.content_hash;
 end;
 $$;

@@ -13,6 +13,8 @@ as $$
 declare
     v_now timestamptz := reaper.clock();
 begin
+    perform reaper_internal.require_key_guard();
+    perform reaper_internal.require_confirmed_keys();
     perform reaper_internal.require_worker(p_worker);
     return query
         with oldest as materialized (
@@ -32,6 +34,6 @@ end;
 $$;
 comment on function reaper.adopt_batch(text) is
     'Gives the oldest ownerless RELEASED batch to p_worker under a new uuid and returns the objects and cache entries to delete; no row if there is none. '
-    'Delete them, then call finish_batch.';
+    'Delete them, then call finish_batch. RP010 while objects do not lie under the bound object keys.';
 revoke all on function reaper.adopt_batch(text) from public;
 grant execute on function reaper.adopt_batch(text) to reaper_worker, reaper_ops;

@@ -7,6 +7,6 @@ as $$
     select coalesce(sum(cardinality(b.short_codes)), 0) from reaper.batches b where b.state = 'CLAIMED' and b.worker is null;
 $$;
 comment on function reaper.count_ownerless_rows() is
-    'Number of marked rows in ownerless claimed batches, which another transaction held during their drop: a drain with nothing else to do tries them again a little later.';
+    'Number of marked rows in ownerless claimed batches, which another transaction held during their drop: a claim from the start takes them once they are free.';
 revoke all on function reaper.count_ownerless_rows() from public;
 grant execute on function reaper.count_ownerless_rows() to reaper_worker, reaper_ops;

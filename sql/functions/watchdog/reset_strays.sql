@@ -35,7 +35,7 @@ begin
                                                 and coalesce(page.deletion_initiated_at, page.expires_at) <= v_now - p_older_than)
       into v_seen, v_last, v_codes, v_strays
       from (select p.short_code, p.expires_at, p.deletion_status, p.deletion_initiated_at
-              from public.pastes p
+              from reaper.pastes p
              where (p.expires_at, p.short_code) > (v_scan.after, v_scan.after_code) and p.expires_at <= v_now
              order by p.expires_at, p.short_code
              limit p_page) as page;
@@ -44,7 +44,7 @@ begin
         v_strays := array(select s.short_code from unnest(v_strays) as s (short_code)
                           except
                           select unnest(b.short_codes) from reaper.batches b where b.state = 'CLAIMED');
-        select r.returned into v_returned from reaper_internal.return_rows(v_strays) as r;
+        select r.returned into v_returned from reaper_internal.return_rows(v_strays, null) as r;
     end if;
 
     update reaper.stray_scan s

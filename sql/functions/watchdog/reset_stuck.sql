@@ -49,6 +49,8 @@ begin
 
     rows_reset := rows_reset + reaper.reset_strays(p_older_than);
     perform reaper_internal.delete_stale_blocks(v_now);
+    -- Long after it left reaper.fleet: a worker that was stopped and wakes up may claim before its next heartbeat, and is known to be silent
+    -- only by its row.
     delete from reaper.workers w
      where w.beat_at < v_now - interval '1 day'
        and not exists (select from reaper.batches b where b.worker = w.worker);

@@ -6,10 +6,11 @@ create or replace function reaper.retire_worker(p_worker text)
 as $$
 begin
     delete from reaper.workers w where w.worker = p_worker;
+    update reaper.services s set lease_token = null, lease_until = null, lease_worker = null where s.lease_worker = p_worker;
     return reaper.return_unknown_batches(p_worker, '{}');
 end;
 $$;
 comment on function reaper.retire_worker(text) is
-    'Removes the worker''s heartbeat and releases its hold on all its batches. Returns how many it still held.';
+    'Removes the worker''s heartbeat, ends its leases and releases its hold on all its batches. Returns how many it still held.';
 revoke all on function reaper.retire_worker(text) from public;
 grant execute on function reaper.retire_worker(text) to reaper_worker, reaper_ops;

@@ -7,15 +7,16 @@ create or replace function reaper_internal.add_reference(p_intent reaper.put_int
 as $$
 begin
     for v_try in 1 .. 100 loop
-        update public.content c
+        update reaper.content c
            set ref_count = coalesce(c.ref_count, 0) + 1
          where c.content_hash = p_intent.content_hash;
         if found then
             return false;
         end if;
 
+        perform reaper_internal.require_key_column();
         perform reaper_internal.require_bytes(p_intent, p_uploaded);
-        insert into public.content (content_hash, object_key, ref_count, size_bytes)
+        insert into reaper.content (content_hash, object_key, ref_count, size_bytes)
         values (p_intent.content_hash, p_intent.object_key, 1, p_intent.size_bytes)
             on conflict (content_hash) do nothing;
         if found then
@@ -25,9 +26,9 @@ begin
     end loop;
     raise exception serialization_failure using
         message = format('content %s can neither be updated nor inserted', p_intent.content_hash),
-        hint    = 'Try again; if the error persists, a trigger on public.content suppresses the INSERT or the UPDATE.';
+        hint    = 'Try again; if the error persists, a trigger on reaper.content suppresses the INSERT or the UPDATE.';
 end;
 $$;
 comment on function reaper_internal.add_reference(reaper.put_intents, boolean, timestamptz) is
-    'For finish_put: locks the content and adds one reference, or creates the content; true if it was created. RP002 or RP003 if it cannot be created.';
+    'For finish_put: locks the content and adds one reference, or creates the content; true if it was created. RP002, RP003 or RP009 if it cannot be created.';
 revoke all on function reaper_internal.add_reference(reaper.put_intents, boolean, timestamptz) from public;

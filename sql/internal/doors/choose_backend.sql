@@ -1,4 +1,4 @@
--- choose_backend: choose the backend for new bytes: active, circuit closed, with the most room. The sum of the accounts is only a hint; a
+-- choose_backend: choose the backend for new bytes: active, ours, circuit closed, with the most room. The sum of the accounts is only a hint; a
 -- backend with a quota is checked again under its lock, one without needs no lock. Null if the bytes fit nowhere.
 create or replace function reaper_internal.choose_backend(p_size_bytes bigint)
     returns text
@@ -11,6 +11,8 @@ begin
         select b.name, b.quota
           from reaper.backend_list b
           left join reaper.circuits c on c.backend = b.name
+          -- A hint, as the circuit is: who stores there compares the marker.
+          left join reaper.backend_owners o on o.backend = b.name
          cross join lateral (
             select case when b.quota is not null
                         then b.quota - (select coalesce(sum(d.used_bytes + d.orphan_bytes + d.reserved_bytes), 0)
@@ -18,7 +20,7 @@ begin
                                          where d.backend = b.name) end as room
          ) as f
          where b.state = 'active' and coalesce(f.room >= p_size_bytes, true)
-         order by coalesce(c.state, 'closed') = 'closed' desc, f.room desc nulls first, b.name
+         order by coalesce(o.state, 'ours') = 'ours' desc, coalesce(c.state, 'closed') = 'closed' desc, f.room desc nulls first, b.name
     loop
         if v_place.quota is null or reaper_internal.lock_backend_with_room(v_place.name, p_size_bytes) then
             return v_place.name;

@@ -8,7 +8,7 @@ declare
     v_stored  boolean := reaper_internal.add_reference(p_intent, p_uploaded, p_now);
     v_spare   boolean := p_uploaded and not v_stored;
 begin
-    insert into public.pastes (short_code, content_hash, expires_at, deletion_status)
+    insert into reaper.pastes (short_code, content_hash, expires_at, deletion_status)
     values (p_intent.short_code, p_intent.content_hash, p_intent.expires_at, 'NOT_EXPIRED')
         on conflict (short_code) do nothing;
     if not found then

@@ -4,7 +4,7 @@ create or replace function reaper_internal.require_free_code(p_short_code text)
     language plpgsql stable
 as $$
 begin
-    if exists (select from public.pastes p where p.short_code = p_short_code) then
+    if exists (select from reaper.pastes p where p.short_code = p_short_code) then
         perform reaper_internal.raise_code_taken(p_short_code);
     end if;
 end;

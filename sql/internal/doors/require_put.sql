@@ -4,9 +4,9 @@ create or replace function reaper_internal.require_put(p_short_code text, p_cont
     language plpgsql stable
 as $$
 declare
-    v_code  integer := least(512, reaper_internal.column_limit('public.pastes', 'short_code'));
-    v_hash  integer := least(512, reaper_internal.column_limit('public.pastes', 'content_hash'), reaper_internal.column_limit('public.content', 'content_hash'));
-    v_key   integer := reaper_internal.column_limit('public.content', 'object_key');
+    v_code  integer := least(512, reaper_internal.column_limit('pastes', 'short_code'));
+    v_hash  integer := least(512, reaper_internal.column_limit('pastes', 'content_hash'), reaper_internal.column_limit('content', 'content_hash'));
+    v_key   integer := reaper_internal.column_limit('content', 'object_key');
 begin
     if p_short_code is null or char_length(p_short_code) not between 1 and v_code then
         raise exception sqlstate 'RP005' using
@@ -26,12 +26,10 @@ begin
     end if;
     if char_length(p_content_hash) + 36 > v_key then  -- as fresh_key makes them
         raise exception sqlstate 'RP005' using
-            message = format('content.object_key takes %s characters, too few for a key with this content_hash', v_key),
-            -- Our own trigger depends on the column and must be dropped for the change.
-            hint    = (select format('drop trigger %I on public.content; alter table public.content alter column object_key type text; %s',
-                                     t.tgname, pg_get_triggerdef(t.oid))
-                         from pg_trigger t
-                        where t.tgrelid = 'public.content'::regclass and t.tgname = 'reaper_retired_key');
+            message = format('%s.%s takes %s characters, too few for a key with this content_hash',
+                             reaper_internal.base_table('content'), reaper_internal.base_column('content', 'object_key'), v_key),
+            hint    = format('begin; select reaper.unbind(); alter table %s alter column %I type text; select reaper.bind(); commit;',
+                             reaper_internal.base_table('content'), reaper_internal.base_column('content', 'object_key'));
     end if;
 end;
 $$;

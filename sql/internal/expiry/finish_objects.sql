@@ -6,20 +6,24 @@ create or replace function reaper_internal.finish_objects(
     in  p_failed         jsonb,
     in  p_now            timestamptz,
     out objects_failed   integer,
-    out bytes_freed      bigint
+    out dead_letters     integer,
+    out bytes_freed      bigint,
+    out objects_unsized  integer
 )
     language plpgsql volatile
 as $$
 begin
     if p_failed = '[]' then
         with freed as (
-            select o.backend, sum(o.size_bytes) as bytes
+            select o.backend, sum(o.size_bytes) as bytes, count(*) filter (where o.size_bytes is null) as unsized
               from unnest(p_batch.object_backends, p_batch.object_sizes) as o (backend, size_bytes)
              group by o.backend
         ), booked as (
             insert into reaper.byte_deltas (backend, orphan_bytes) select f.backend, - f.bytes from freed f where f.bytes <> 0
         )
-        select 0, least(coalesce(sum(f.bytes), 0), 9223372036854775807) into objects_failed, bytes_freed from freed f;
+        select 0, 0, least(coalesce(sum(f.bytes), 0), 9223372036854775807), coalesce(sum(f.unsized), 0)
+          into objects_failed, dead_letters, bytes_freed, objects_unsized
+          from freed f;
         return;
     end if;
 
@@ -65,8 +69,10 @@ begin
         having sum(o.bytes) <> 0
     )
     select count(*) filter (where s.failed),
-           least(coalesce(sum(s.size_bytes) filter (where not s.failed), 0), 9223372036854775807)
-      into objects_failed, bytes_freed
+           count(*) filter (where s.failed and s.permanent),
+           least(coalesce(sum(s.size_bytes) filter (where not s.failed), 0), 9223372036854775807),
+           count(*) filter (where not s.failed and s.size_bytes is null)
+      into objects_failed, dead_letters, bytes_freed, objects_unsized
       from settled s;
 end;
 $$;

@@ -18,19 +18,19 @@ as $$
 begin
     busy := '{}';
     if p_wait then
-        select array_agg(l.content_hash), array_agg(l.ctid), array_agg(l.ref_count)
+        select array_agg(l.content_hash), array_agg(l.place), array_agg(l.ref_count)
           into hashes, places, ref_counts
-          from (select c.content_hash, c.ctid, c.ref_count
-                  from public.content c where c.content_hash = any (p_hashes) order by c.content_hash for update) as l;
+          from (select c.content_hash, c.place, c.ref_count
+                  from reaper.content c where c.content_hash = any (p_hashes) order by c.content_hash for update) as l;
     else
-        select array_agg(l.content_hash), array_agg(l.ctid), array_agg(l.ref_count)
+        select array_agg(l.content_hash), array_agg(l.place), array_agg(l.ref_count)
           into hashes, places, ref_counts
-          from (select c.content_hash, c.ctid, c.ref_count
-                  from public.content c where c.content_hash = any (p_hashes) order by c.content_hash for update skip locked) as l;
+          from (select c.content_hash, c.place, c.ref_count
+                  from reaper.content c where c.content_hash = any (p_hashes) order by c.content_hash for update skip locked) as l;
         -- Those that do not exist are not held by another transaction.
         if exists (select unnest(p_hashes) except select unnest(hashes)) then
             busy := array(select c.content_hash
-                            from public.content c
+                            from reaper.content c
                            where c.content_hash = any (array(select unnest(p_hashes) except select unnest(hashes))));
         end if;
     end if;

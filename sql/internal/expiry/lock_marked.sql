@@ -15,18 +15,18 @@ create or replace function reaper_internal.lock_marked(
     set jit = off
 as $$
 begin
-    select array_agg(h.short_code), array_agg(h.ctid), array_agg(h.content_hash)
+    select array_agg(h.short_code), array_agg(h.place), array_agg(h.content_hash)
       into codes, places, hashes
-      from (select p.short_code, p.ctid, p.content_hash
-              from public.pastes p
-             where p.ctid = any (p_places) and p.deletion_status = 'DELETION_IN_PROGRESS'
+      from (select p.short_code, p.place, p.content_hash
+              from reaper.pastes p
+             where p.place = any (p_places) and p.deletion_status = 'DELETION_IN_PROGRESS'
                for update skip locked) as h;
     -- A claim records its rows in the order of their addresses, unless it had to be halved; they are read in the same order.
     if codes is distinct from p_codes then
-        select array_agg(h.short_code), array_agg(h.ctid), array_agg(h.content_hash)
+        select array_agg(h.short_code), array_agg(h.place), array_agg(h.content_hash)
           into codes, places, hashes
-          from (select p.short_code, p.ctid, p.content_hash
-                  from public.pastes p
+          from (select p.short_code, p.place, p.content_hash
+                  from reaper.pastes p
                  where p.short_code = any (p_codes) and p.deletion_status = 'DELETION_IN_PROGRESS'
                    for update skip locked) as h;
     end if;

@@ -23,12 +23,12 @@ declare
 begin
     begin
         with marked as (
-            update public.pastes p
+            update reaper.pastes p
                set deletion_status = 'DELETION_IN_PROGRESS', deletion_initiated_at = p_now
-             where p.ctid = any (p_places)
-            returning p.short_code, p.ctid
+             where p.place = any (p_places)
+            returning p.short_code, p.place
         )
-        select array_agg(m.short_code), array_agg(m.ctid) into codes, places from (select * from marked order by marked.ctid) as m;
+        select array_agg(m.short_code), array_agg(m.place) into codes, places from (select * from marked order by marked.place) as m;
         if cardinality(codes) = cardinality(p_codes) then
             return;
         end if;
@@ -43,7 +43,8 @@ begin
     end;
 
     if v_half = 0 then
-        perform reaper_internal.block_rows(p_codes, p_now, v_state, v_message);
+        -- The failed UPDATE is undone: the row has the status that it had.
+        perform reaper_internal.block_rows(p_codes, p_now, v_state, v_message, null);
         codes := '{}';
         places := '{}';
         return;

@@ -15,12 +15,12 @@ as $$
           join reaper.object_locations l on l.backend = n.backend and l.object_key = n.object_key
         union
         select 'default/' || c.object_key collate "C"
-          from public.content c
+          from reaper.content c
          where c.object_key = any (p_keys)
            and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")
         union
         select 'default/' || c.content_hash collate "C"
-          from public.content c
+          from reaper.content c
          where c.content_hash = any (p_keys) and c.object_key is null
            and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C"));
 $$;

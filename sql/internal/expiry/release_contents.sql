@@ -33,13 +33,13 @@ begin
                -- One paste shows that the content is in use; all are counted only if ref_count is wrong.
                case when n.named is null then 0
                     when r.expected > 0 then 1
-                    else (select count(*) from public.pastes p where p.content_hash = c.content_hash)
+                    else (select count(*) from reaper.pastes p where p.content_hash = c.content_hash)
                end as found
           from spent s
           join unnest(p_hashes, p_places, p_ref_counts) as c (content_hash, place, ref_count) on c.content_hash = s.content_hash
          -- An adopted table may allow null: nothing was counted yet.
          cross join lateral (select coalesce(c.ref_count, 0) - s.refs as expected) as r
-          left join lateral (select true as named from public.pastes p where p.content_hash = c.content_hash limit 1) as n on true
+          left join lateral (select true as named from reaper.pastes p where p.content_hash = c.content_hash limit 1) as n on true
     ), noted as (
         insert into reaper.drift (content_hash, expected, found, action, noticed_at)
         select n.content_hash, n.expected, n.found,
@@ -59,23 +59,23 @@ begin
       from judged j;
 
     with gone as (
-        delete from public.content c
-         where c.ctid = any (v_counted.dead_places)
+        delete from reaper.content c
+         where c.place = any (v_counted.dead_places)
         returning c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
     )
     select coalesce(array_agg(g.content_hash), '{}'), coalesce(array_agg(g.object_key), '{}'), coalesce(array_agg(g.size_bytes), '{}')
       into object_hashes, object_keys, object_sizes
       from gone g;
 
-    update public.content c
+    update reaper.content c
        set ref_count = a.refs
       from unnest(v_counted.alive_places, v_counted.refs) as a (place, refs)
-     where c.ctid = a.place;
+     where c.place = a.place;
     get diagnostics v_rows = row_count;
 
     if v_rows + cardinality(object_hashes) < v_counted.contents then
         with gone as (
-            delete from public.content c
+            delete from reaper.content c
              where c.content_hash = any (v_counted.dead)
             returning c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
         )
@@ -85,7 +85,7 @@ begin
         object_hashes := object_hashes || v_moved.hashes;
         object_keys   := object_keys || v_moved.keys;
         object_sizes  := object_sizes || v_moved.sizes;
-        update public.content c
+        update reaper.content c
            set ref_count = a.refs
           from unnest(v_counted.alive, v_counted.refs) as a (content_hash, refs)
          where c.content_hash = a.content_hash and c.ref_count is distinct from a.refs;

@@ -1,11 +1,12 @@
 -- release_or_block: release the rows together; if PostgreSQL refuses, halve until each row that cannot be deleted is alone.
 -- One bad row costs a few savepoints and never stops a drain. Transient errors (locks, deadlocks, resources) are raised to the caller, who
--- tries the whole batch again; so are missing rights, which concern all rows.
+-- tries the whole batch again. Missing rights, which concern all rows, are found before (require_binding).
 create or replace function reaper_internal.release_or_block(
     in  p_codes        text[],
     in  p_places       tid[],
     in  p_now          timestamptz,
     in  p_may_leave    integer,
+    in  p_statuses     jsonb,
     out deleted_codes  text[],
     out busy_codes     text[],
     out object_hashes  text[],
@@ -29,7 +30,7 @@ declare
     v_message  text;
 begin
     begin
-        select * into v_left from reaper_internal.release_rows(p_codes, p_places, p_now, p_may_leave);
+        select * into v_left from reaper_internal.release_rows(p_codes, p_places, p_now, p_may_leave, p_statuses);
         deleted_codes := v_left.deleted_codes;
         busy_codes    := v_left.busy_codes;
         object_hashes := v_left.object_hashes;
@@ -52,16 +53,16 @@ begin
         object_keys   := '{}';
         object_sizes  := '{}';
         rows_returned := 0;
-        rows_blocked  := reaper_internal.block_rows(p_codes, p_now, v_state, v_message);
+        rows_blocked  := reaper_internal.block_rows(p_codes, p_now, v_state, v_message, p_statuses);
         -- The row may still be marked: the failed attempt released its lock, and another transaction may hold it by now.
-        select r.busy_codes into busy_codes from reaper_internal.return_rows(p_codes) as r;
+        select r.busy_codes into busy_codes from reaper_internal.return_rows(p_codes, p_statuses) as r;
         return;
     end if;
 
     -- Halves would lock contents in any order, and could deadlock with another batch: lock all of them now.
-    perform reaper_internal.lock_contents(array(select p.content_hash from public.pastes p where p.short_code = any (p_codes)), p_may_leave is null);
-    select * into v_left from reaper_internal.release_or_block(p_codes[:v_half], p_places[:v_half], p_now, p_may_leave);
-    select * into v_right from reaper_internal.release_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_now, p_may_leave);
+    perform reaper_internal.lock_contents(array(select p.content_hash from reaper.pastes p where p.short_code = any (p_codes)), p_may_leave is null);
+    select * into v_left from reaper_internal.release_or_block(p_codes[:v_half], p_places[:v_half], p_now, p_may_leave, p_statuses);
+    select * into v_right from reaper_internal.release_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_now, p_may_leave, p_statuses);
     deleted_codes := v_left.deleted_codes || v_right.deleted_codes;
     busy_codes    := v_left.busy_codes || v_right.busy_codes;
     object_hashes := v_left.object_hashes || v_right.object_hashes;
@@ -71,6 +72,6 @@ begin
     rows_blocked  := v_left.rows_blocked + v_right.rows_blocked;
 end;
 $$;
-comment on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer) is
+comment on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer, jsonb) is
     'For drop_references: release_rows on all codes, or on ever smaller parts; rows that PostgreSQL refuses to delete are recorded in reaper.blocked.';
-revoke all on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer) from public;
+revoke all on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer, jsonb) from public;

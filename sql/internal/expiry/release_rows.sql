@@ -9,6 +9,7 @@ create or replace function reaper_internal.release_rows(
     in  p_places       tid[],
     in  p_now          timestamptz,
     in  p_may_leave    integer,
+    in  p_statuses     jsonb,
     out deleted_codes  text[],
     out busy_codes     text[],
     out object_hashes  text[],
@@ -37,7 +38,7 @@ begin
     set constraints all immediate;
 
     if p_may_leave is null then
-        v_named := array(select p.content_hash from public.pastes p where p.short_code = any (p_codes));
+        v_named := array(select p.content_hash from reaper.pastes p where p.short_code = any (p_codes));
         select * into v_contents from reaper_internal.lock_contents(v_named, true);
         select * into v_held from reaper_internal.lock_marked(p_codes, p_places);
         -- A paste may have got other content meanwhile, which is not locked.
@@ -59,8 +60,8 @@ begin
     end if;
 
     with gone as (
-        delete from public.pastes p
-         where p.ctid = any (v_held.places) and p.expires_at <= p_now
+        delete from reaper.pastes p
+         where p.place = any (v_held.places) and p.expires_at <= p_now
         returning p.short_code, p.content_hash
     )
     select coalesce(array_agg(g.short_code), '{}'), array_agg(g.content_hash)
@@ -78,12 +79,12 @@ begin
         v_rest := array(select unnest(p_codes) except select unnest(deleted_codes));
         -- Not deleted although it was due and locked by us: a trigger suppressed the DELETE.
         v_stuck := array(select p.short_code
-                           from public.pastes p
+                           from reaper.pastes p
                           where p.short_code = any (v_rest) and p.short_code = any (v_held.codes) and p.expires_at <= p_now);
         if v_stuck <> '{}' then
-            rows_blocked := reaper_internal.block_rows(v_stuck, p_now, '27000', 'the DELETE did not delete the row: a trigger suppresses it');
+            rows_blocked := reaper_internal.block_rows(v_stuck, p_now, '27000', 'the DELETE did not delete the row: a trigger suppresses it', p_statuses);
         end if;
-        select r.returned, r.busy_codes into rows_returned, busy_codes from reaper_internal.return_rows(v_rest) as r;
+        select r.returned, r.busy_codes into rows_returned, busy_codes from reaper_internal.return_rows(v_rest, p_statuses) as r;
     end if;
 
     if exists (select from reaper.blocked) then
@@ -91,6 +92,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper_internal.release_rows(text[], tid[], timestamptz, integer) is
+comment on function reaper_internal.release_rows(text[], tid[], timestamptz, integer, jsonb) is
     'For drop_references: deletes due rows, subtracts references, deletes content that no paste names; returns the outcome of each row.';
-revoke all on function reaper_internal.release_rows(text[], tid[], timestamptz, integer) from public;
+revoke all on function reaper_internal.release_rows(text[], tid[], timestamptz, integer, jsonb) from public;

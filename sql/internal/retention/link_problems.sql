@@ -13,9 +13,7 @@ as $$
                        join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.attnum
                       order by k.place) as columns,
                format('foreign key %I of %s', f.conname, f.conrelid::regclass) as label,
-               exists (select from pg_class c
-                         join pg_namespace n on n.oid = c.relnamespace
-                        where c.oid = f.conrelid and n.nspname = 'public' and c.relname in ('pastes', 'content')) as of_ours
+               exists (select from reaper.bindings b where to_regclass(b.bound_table) = f.conrelid) as of_ours
           from pg_constraint f
          where f.contype = 'f'
            and f.confrelid in (select r.relid from reached r)

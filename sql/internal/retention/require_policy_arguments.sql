@@ -21,11 +21,8 @@ begin
              format('invalid max_age: %s', coalesce(p_max_age::text, 'null')), 'Give an age from 1 minute to 100 years without negative parts, such as ''90 days''.'),
             (p_batch_limit between 1 and 10000,
              format('invalid batch_limit: %s', coalesce(p_batch_limit::text, 'null')), 'Give a batch limit from 1 to 10000, such as 500.'),
-            (p_schedule = 'continuous'
-             or p_schedule ~ '^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$'
-             or p_schedule ~ '^[0-9*/,A-Za-z-]+( [0-9*/,A-Za-z-]+){4}$'
-             or p_schedule ~ '^[1-9][0-9]{0,5} (second|minute|hour|day)s?$',
-             format('invalid schedule: %L', p_schedule), 'Give five fields of cron (UTC) such as ''15 3 * * *'', ''@hourly'', ''@daily'', an interval such as ''10 minutes'', or ''continuous''.'),
+            (reaper_internal.schedule_problem(p_schedule) is null and length(p_schedule) <= 100,
+             format('invalid schedule: %s', coalesce(reaper_internal.schedule_problem(p_schedule), 'it has more than 100 characters')), 'Give five fields of cron such as ''15 3 * * *'', ''@hourly'', ''@daily'', an interval such as ''10 minutes'', or ''continuous''.'),
             (p_allow_cascade is not null, 'p_allow_cascade is null', 'Give true or false.')
            ) as a (holds, problem, fix)
      where a.holds is not true;

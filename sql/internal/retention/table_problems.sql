@@ -4,7 +4,7 @@ create or replace function reaper_internal.table_problems(p_table regclass)
     language sql stable
 as $$
     with target as (
-        select c.oid, c.relkind, c.relpersistence, n.nspname,
+        select c.oid, c.relname, c.relkind, c.relpersistence, n.nspname,
                c.oid::regclass::text as label,
                format('%I.%I', n.nspname, c.relname) as full_name
           from pg_class c
@@ -30,15 +30,19 @@ as $$
     union all
     select format('%s is a table of reaper or its job queue', t.label), 'Give another table: the service prune keeps these small.'
       from target t
-     where t.nspname in ('reaper', 'procrastinate')
+     where t.nspname = 'reaper' or (t.nspname = reaper.queue_schema() and starts_with(t.relname, 'procrastinate_'))
     union all
     select format('%s is emptied by the drain', t.label), 'Set expires_at instead: the drain deletes a paste together with its content.'
       from target t
-     where t.full_name in ('public.pastes', 'public.content')
+     where exists (select from reaper.bindings b where to_regclass(b.bound_table) = t.oid)
     union all
     select format('%s has tables that inherit from it', t.label), 'Register a policy for each of them, or use declarative partitions.'
       from target t
      where t.relkind = 'r' and exists (select from pg_inherits i where i.inhparent = t.oid)
+    union all
+    select format('%s is distributed by Citus', t.label), format('Make it a plain table: select undistribute_table(%L)', t.full_name)
+      from target t
+     where t.oid in (select d.rel from reaper_internal.distributed_tables() as d (rel))
     union all
     select format('%s, a partition of %s, is a foreign table', c.oid::regclass, t.label), 'Register a policy for each local partition.'
       from target t

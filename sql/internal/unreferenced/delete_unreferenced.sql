@@ -19,7 +19,7 @@ begin
     refused := 0;
     begin
         with gone as (
-            delete from public.content c
+            delete from reaper.content c
              where c.content_hash = any (p_hashes)
             returning c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes, c.ref_count
         ), noted as (

@@ -12,10 +12,10 @@ declare
     v_unknown timestamptz := reaper_internal.fallback_created_at();
 begin
     return array(select c.content_hash
-                   from public.content c
+                   from reaper.content c
                   where c.content_hash = any (p_hashes)
                     and coalesce(c.created_at::timestamptz, v_unknown) <= p_before
-                    and not exists (select from public.pastes p where p.content_hash = c.content_hash));
+                    and not exists (select from reaper.pastes p where p.content_hash = c.content_hash));
 end;
 $$;
 comment on function reaper_internal.unreferenced_among(text[], timestamptz) is

@@ -9,7 +9,7 @@ create or replace function reaper_internal.delete_stale_blocks(p_now timestamptz
     set jit = off
 as $$
     delete from reaper.blocked b
-     where not exists (select from public.pastes p where p.short_code = b.short_code and p.expires_at <= p_now);
+     where not exists (select from reaper.pastes p where p.short_code = b.short_code and p.expires_at <= p_now);
 $$;
 comment on function reaper_internal.delete_stale_blocks(timestamptz) is
     'For reset_stuck: removes rows from reaper.blocked whose paste does not exist or is not due any more.';

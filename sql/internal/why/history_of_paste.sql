@@ -4,15 +4,15 @@ create or replace function reaper_internal.history_of_paste(p_short_code text)
     language sql stable
 as $$
     select p.created_at, 'created', format('content %s', p.content_hash)
-      from public.pastes p
+      from reaper.pastes p
      where p.short_code = p_short_code
     union all
     select p.expires_at, case when p.expires_at > reaper.clock() then 'expires' else 'expired' end, 'unreadable from then on'
-      from public.pastes p
+      from reaper.pastes p
      where p.short_code = p_short_code and p.expires_at is not null
     union all
     select i.begun_at, 'put begun',
-           format('content %s, %s bytes to %s%s', i.content_hash, i.size_bytes, i.backend, ': ' || i.last_error)
+           format('content %s, %s to %s%s', i.content_hash, reaper_internal.number_of(i.size_bytes, 'byte'), i.backend, ': ' || i.last_error)
       from reaper.put_intents i
      where i.short_code = p_short_code
     union all
@@ -24,7 +24,7 @@ as $$
       from reaper.batches b
      where b.state = 'RELEASED' and b.short_codes @> array[p_short_code]
     union all
-    select b.blocked_at, 'refused', format('%s (%s), %s attempts, next attempt at %s', b.message, b.sqlstate, b.attempts, b.next_attempt)
+    select b.blocked_at, 'refused', format('%s (%s), %s, next attempt at %s', b.message, b.sqlstate, reaper_internal.number_of(b.attempts, 'attempt'), b.next_attempt)
       from reaper.blocked b
      where b.short_code = p_short_code
     union all
@@ -33,8 +33,9 @@ as $$
      cross join lateral (values
         (r.claimed_at, 'claimed', format('batch %s of %s', r.batch_id, coalesce(r.worker, 'no worker'))),
         (r.released_at, 'released', 'row and reference deleted'),
-        (r.finished_at, 'finished', format('the batch deleted %s objects, %s failed; %s cache entries failed',
-                                           r.objects_deleted, r.objects_failed, r.invalidations_failed))) as e (at, event, detail)
+        (r.finished_at, 'finished', format('the batch deleted %s, %s failed; %s failed',
+                                           reaper_internal.number_of(r.objects_deleted, 'object'), r.objects_failed,
+                                           reaper_internal.number_of(r.invalidations_failed, 'cache entry', 'cache entries')))) as e (at, event, detail)
      where r.short_codes @> array[p_short_code]
     union all
     select i.queued_at, 'cache entry queued',

@@ -5,11 +5,12 @@ create or replace function reaper_internal.next_drain()
 as $$
     select coalesce((select case when not s.enabled then 'the drain is switched off: reaper service enable drain'
                                  when s.paused_until > reaper.clock() then format('the drain is paused until %s: %s', s.paused_until, s.pause_reason)
-                                 when s.next_run_at is null or s.next_run_at <= reaper.clock() then 'the next drain is due now'
+                                 when s.next_run_at is null then 'no worker has planned a drain yet: start one, or run reaper drain'
+                                 when s.next_run_at <= reaper.clock() then 'the next drain is due now'
                                  else format('the next drain is at %s', s.next_run_at) end
                        from reaper.services s
                       where s.name = 'drain'),
-                    'no worker has registered the drain yet: run reaper drain');
+                    'the drain is not registered: run reaper migrate');
 $$;
 comment on function reaper_internal.next_drain() is
     'For why: when the next drain runs, or why it does not.';

@@ -10,10 +10,10 @@ as $$
                      else 'kept although no paste names it: see reaper.unreferenced_content()' end
                 || case when c.ref_count is distinct from n.live + n.due
                         then format('; its ref_count of %s is wrong: reaper verify --repair', coalesce(c.ref_count::text, 'null')) else '' end
-           from public.content c
+           from reaper.content c
           cross join lateral (
              select l.pastes as live, l.examples,
-                    (select count(*) from public.pastes p where p.content_hash = c.content_hash and p.expires_at <= reaper.clock()) as due
+                    (select count(*) from reaper.pastes p where p.content_hash = c.content_hash and p.expires_at <= reaper.clock()) as due
                from reaper.live_pastes(array[c.content_hash::text], 3) as l) as n
           where c.content_hash = p_content_hash),
         (select format('in the DLQ: %s on %s stays until an operator decides (reaper dlq)', d.object_key, d.backend)

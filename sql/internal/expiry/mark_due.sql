@@ -1,0 +1,36 @@
+-- mark_due: mark the oldest due rows. Rows that PostgreSQL refuses to mark are blocked; if it refuses all of them, the next are tried.
+create or replace function reaper_internal.mark_due(
+    in  p_limit         integer,
+    in  p_after         timestamptz,
+    in  p_after_code    text,
+    in  p_now           timestamptz,
+    out codes           text[],
+    out places          tid[],
+    out other_statuses  jsonb,
+    out last_expires    timestamptz,
+    out last_code       text
+)
+    language plpgsql volatile
+as $$
+declare
+    v_due     record;
+    v_marked  record;
+begin
+    loop
+        v_due := reaper_internal.lock_due(p_limit, p_after, p_after_code, p_now);
+        exit when v_due.codes is null;
+        v_marked := reaper_internal.mark_or_block(v_due.codes, v_due.places, p_now);
+        if v_marked.codes <> '{}' then
+            codes := v_marked.codes;
+            places := v_marked.places;
+            other_statuses := reaper_internal.statuses_of(v_due.other_statuses, codes);
+            last_expires := v_due.last_expires;
+            last_code := v_due.last_code;
+            return;
+        end if;
+    end loop;
+end;
+$$;
+comment on function reaper_internal.mark_due(integer, timestamptz, text, timestamptz) is
+    'For claim_expired: marks up to p_limit due rows and returns their codes, new addresses, and where they ended; codes is null if there is none.';
+revoke all on function reaper_internal.mark_due(integer, timestamptz, text, timestamptz) from public;
