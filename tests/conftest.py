@@ -38,6 +38,7 @@ pytest_plugins = [
     "tests.support.paste_fixtures",
     "tests.support.writer_fixtures",
     "tests.support.world_fixtures",
+    "tests.support.stranger_fixtures",
     "tests.support.ordeals",
 ]
 

@@ -9,7 +9,7 @@ from psycopg.conninfo import make_conninfo
 
 from tests.cli.conftest import Run
 from tests.support.owed_deletions import bury, lease, name, orphans, settle
-from tests.support.paste_fixtures import Connection, Worker, column, record, value
+from tests.support.paste_fixtures import Connection, Worker, column, owe, record, value
 
 
 @pytest.fixture
@@ -100,6 +100,7 @@ def test_one_that_is_not_there_is_refused(operate: Run) -> None:
 def test_a_retry_counts_first_and_the_next_pass_deletes_them(
     operate: Run, db: Connection, me: Worker
 ) -> None:
+    me.heartbeat()
     done = operate("dlq", "retry", "--cause", "AccessDenied", "--reason", "policy healed", "--yes")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
@@ -128,6 +129,21 @@ def test_a_retry_of_thousands_goes_in_batches(operate: Run, db: Connection, me: 
     assert "2,500 objects queued;" in done.out
     details = column(db, "select detail from reaper.audit order by audit_id")
     assert details == ["1000 objects", "1000 objects", "500 objects"]
+
+
+@pytest.mark.usefixtures("letters")
+def test_a_retry_says_when_nothing_tries_it(operate: Run, db: Connection, me: Worker) -> None:
+    def said(cause: str) -> str:
+        return operate("dlq", "retry", "--cause", cause, "--yes").out.splitlines()[-1]
+
+    causes = iter(column(db, "select distinct cause from reaper.dlq order by 1"))
+    assert "no worker is alive to try them: start one (reaper worker), or run reaper drain" in said(
+        next(causes)
+    )
+    db.execute("select reaper.register_service('cleanup_queue', '1 minute', 'x')")
+    db.execute("select reaper.pause('cleanup_queue', '1 hour', 'an audit')")
+    me.heartbeat()
+    assert "cleanup_queue is paused until" in said(next(causes))
 
 
 @pytest.mark.usefixtures("letters")
@@ -203,3 +219,10 @@ def test_who_may_only_read_may_look(bare_run: Run, worker_dsn: str) -> None:
     assert bare_run("dlq", "list", REAPER_DATABASE_URL=worker_dsn).code == 1
     done = bare_run("dlq", "retry", "--all", "--yes", REAPER_DATABASE_URL=worker_dsn)
     assert (done.code, "permission denied" in done.complaint[0]) == (4, True)
+
+
+def test_a_size_that_is_not_known_is_not_zero_bytes(operate: Run, db: Connection) -> None:
+    owe(db, "some", "cleanup_dlq", size_bytes=None, cause="AccessDenied")
+    assert operate("dlq", "list").out.startswith("1 DLQ entry, unknown size still stored\n")
+    owe(db, "more", "cleanup_dlq", size_bytes=5, cause="AccessDenied")
+    assert operate("dlq", "list").out.startswith("2 DLQ entries, 5 bytes and more still stored\n")

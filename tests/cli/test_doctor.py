@@ -41,7 +41,7 @@ def test_doctor_prints_what_to_do(run: Run, db: Connection) -> None:
 def test_a_body_that_was_changed_by_hand_is_noticed_and_named(run: Run, db: Connection) -> None:
     body = db.execute("select pg_get_functiondef('reaper.count_due'::regproc)").fetchone()
     assert body is not None
-    db.execute(body[0].replace("NOT_EXPIRED", "DELETED"))
+    db.execute(body[0].replace("DELETION_IN_PROGRESS", "DELETED"))
     done = run("doctor")
     assert done.code == 1
     assert "differs from this release: count_due" in done.out

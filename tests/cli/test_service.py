@@ -51,9 +51,9 @@ def test_a_failing_service_is_shown_with_its_error_and_exit_code_1(operate: Run,
     assert "1 failing" in operate("status").out
 
 
-def test_before_the_first_worker_there_is_no_service(bare_run: Run, dsn: str) -> None:
+def test_where_no_service_is_registered_the_command_that_does_it_is_named(bare_run: Run, dsn: str) -> None:
     done = bare_run("service", "list", REAPER_DATABASE_URL=dsn)
-    assert (done.code, "reaper worker" in done.out) == (0, True)
+    assert (done.code, "reaper migrate" in done.out) == (0, True)
 
 
 def test_run_makes_a_service_due_and_is_audited(operate: Run, db: Connection) -> None:
@@ -69,7 +69,7 @@ def test_pause_and_resume_are_about_the_drain_and_say_until_when(operate: Run, d
     assert value(
         db, "select paused_until - reaper.clock() > '119 minutes' from reaper.services where name = 'drain'"
     )
-    assert "paused: restoring a replica" in operate("service", "list").out
+    assert "paused by cli_operator: restoring a replica" in operate("service", "list").out
     assert "drain is paused until" in operate("status").out
     assert operate("resume").code == 0
     assert value(db, "select paused_until is null from reaper.services where name = 'drain'")
@@ -118,7 +118,7 @@ def test_a_service_that_does_not_exist_is_refused_with_those_that_do(operate: Ru
 
 
 def defer(db: Connection, lock: str) -> None:
-    db.execute("select reaper.enqueue_job('reaper.service', %s, %s)", [lock, json.dumps({"name": lock})])
+    db.execute("select reaper.enqueue_job('reaper:service', %s, %s)", [lock, json.dumps({"name": lock})])
 
 
 def test_jobs_are_listed_and_those_of_dead_workers_rescued(operate: Run, db: Connection) -> None:
@@ -140,7 +140,7 @@ def test_status_counts_the_slots_and_says_why_a_worker_waits(
     db.execute(
         "select reaper.heartbeat('host:1:a'), reaper.record_throttle('host:1:a', 'replica x is 40 s behind')"
     )
-    db.execute("select reaper.enqueue_job('reaper.drain', 'drain:0', '{\"slot\": 0}')")
+    db.execute("select reaper.enqueue_job('reaper:drain', 'drain:0', '{\"slot\": 0}')")
     out = operate("status").out
     assert "0 draining, 1 waiting" in out
     assert "waits: replica x is 40 s behind" in out

@@ -113,9 +113,10 @@ def test_a_setting_that_is_wrong_is_named_with_its_variable(run: Run) -> None:
 
 def test_an_unknown_batch_is_refused_with_a_message_and_a_hint(dsn: str) -> None:
     with open_connection(dsn, "test") as connection:
-        for call in (Queries.drop_references, Queries.return_batch):
+        q = Queries(connection)
+        for call in (q.drop_references, lambda batch: q.finish_batch(batch, [])):
             with pytest.raises(ClaimLost, match="is no longer held") as lost:
-                call(Queries(connection), uuid4())
+                call(uuid4())
             assert lost.value.hint
             assert "\n" not in lost.value.message
 

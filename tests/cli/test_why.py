@@ -1,11 +1,12 @@
 """`reaper why`: the story of one paste or content."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
-from tests.support.paste_fixtures import Clock, Connection, Pastes, Worker
+from tests.support.paste_fixtures import Clock, Connection, Copies, Pastes, Worker, owe
 
 Why = Callable[[str], list[tuple[str, str, str]]]
 
@@ -44,8 +45,10 @@ def test_an_expired_paste_waits_for_the_drain_and_says_what_keeps_that(
     paste: Pastes, why: Why, db: Connection
 ) -> None:
     paste("a", content="c")
-    assert "no worker has registered the drain yet" in fate(why("a"), "paste")
+    assert "the drain is not registered: run reaper migrate" in fate(why("a"), "paste")
     db.execute("select reaper.register_service('drain', '0 0 * * *', 'deletes')")
+    assert "no worker has planned a drain yet" in fate(why("a"), "paste")
+    db.execute("update reaper.services set next_run_at = reaper.clock()")
     assert fate(why("a"), "paste") == "expired: the next drain is due now"
     db.execute("update reaper.services set next_run_at = reaper.clock() + interval '1 hour'")
     assert "the next drain is at" in fate(why("a"), "paste")
@@ -53,6 +56,27 @@ def test_an_expired_paste_waits_for_the_drain_and_says_what_keeps_that(
     assert fate(why("a"), "paste").endswith(": month end")
     db.execute("select reaper.resume('drain'), reaper.disable_service('drain')")
     assert "switched off" in fate(why("a"), "paste")
+
+
+@pytest.mark.broken_on_purpose
+def test_a_marked_paste_that_no_batch_holds_says_who_returns_it(
+    paste: Pastes, why: Why, db: Connection
+) -> None:
+    """As an application leaves it that had a status column, and workers, before reaper."""
+    paste("a", content="c")
+    db.execute("update pastes set deletion_status = 'DELETION_IN_PROGRESS'")
+    assert "no batch holds it; the watchdog returns it" in fate(why("a"), "paste")
+    assert "select reaper.reset_strays('0')" in fate(why("a"), "paste")
+
+
+def test_a_tombstone_that_is_not_expired_is_not_called_readable(
+    paste: Pastes, why: Why, db: Connection
+) -> None:
+    paste("a", content="c", expires=None)
+    db.execute("update pastes set deletion_status = 'DELETED'")
+    assert fate(why("a"), "paste") == (
+        "marked DELETED by the application; reaper deletes it once it is expired (it never expires)"
+    )
 
 
 def test_a_claimed_paste_names_its_holder_and_a_dead_one(
@@ -152,3 +176,42 @@ def test_what_nobody_knows_is_refused_with_a_reason(bare_run: Run, dsn: str) -> 
     told = bare_run("why", "stranger", REAPER_DATABASE_URL=dsn)
     assert told.code == 4
     assert "nothing is known of 'stranger'" in told.complaint[0]
+
+
+def seen(run: Run, subject: str) -> set[str]:
+    """What a look at backends and cache found."""
+    done = run("why", subject, "--look", "--json")
+    assert done.code == 0, done.err
+    return set(done.json["seen"])
+
+
+def test_a_look_asks_for_every_copy_under_its_own_key(
+    run: Run, paste: Pastes, copy: Copies, bucket: Any
+) -> None:
+    paste("a", content="c")
+    copy("c", "default")
+    copy("c", "cold", key="second")
+    bucket.put_object(Key="key of c", Body=b"x")
+    assert seen(run, "c") == {
+        "object key of c on default: present, 1 byte",
+        "object second on cold: not looked for, the backend is not configured here",
+    }
+    assert "cache entry of a: absent" in seen(run, "a"), "an expired paste is looked for as well"
+    assert len(seen(run, "a")) == 3
+
+
+@pytest.mark.broken_on_purpose
+def test_a_look_asks_for_what_is_to_be_deleted(
+    run: Run, db: Connection, paste: Pastes, me: Worker, bucket: Any
+) -> None:
+    paste("a", content="c")
+    me.drop(me.claim())
+    owe(db, "queued", content_hash="c")
+    owe(db, "dead", "cleanup_dlq", content_hash="c", cause="AccessDenied")
+    for key in ("key of c", "dead"):
+        bucket.put_object(Key=key, Body=b"x" * 2000)
+    assert seen(run, "c") == {
+        "object key of c on default (deletion begun): present, 2,000 bytes",
+        "object queued on default (deletion queued): absent",
+        "object dead on default (in the DLQ): present, 2,000 bytes",
+    }

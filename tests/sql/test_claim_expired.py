@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.paste_fixtures import batch_codes, codes, marked, record, refused
+from tests.support.paste_fixtures import batch_codes, codes, column, marked, record, refused, value
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10001, None])
@@ -155,3 +155,103 @@ def test_a_claim_of_which_nothing_could_be_marked_looks_further(db, paste, me):
     paste("p00003")
     db.execute(REFUSING_UPDATES)
     assert batch_codes(db, me.claim(1)) == {"p00003"}
+
+
+@pytest.fixture
+def left(db, paste, me):
+    """Rows p00001 …, marked, and in a batch that no worker holds, as a drop leaves them that were busy."""
+
+    def make(count=3):
+        paste.many("p", count)
+        me.claim()
+        db.execute("update reaper.batches set worker = null, places = null")
+
+    return make
+
+
+def test_a_claim_takes_marked_rows_that_no_worker_holds_before_it_returns_nothing(db, left, me):
+    left()
+    batch = me.claim()
+    assert batch_codes(db, batch) == {"p00001", "p00002", "p00003"}
+    assert value(db, "select count(*) from reaper.batches") == 1
+    me.drop(batch)
+    assert codes(db) == set()
+
+
+def test_rows_that_are_not_marked_yet_are_claimed_first(db, left, paste, me):
+    left()
+    paste("new")
+    assert batch_codes(db, me.claim()) == {"new"}
+    assert batch_codes(db, me.claim()) == {"p00001", "p00002", "p00003"}
+
+
+def test_of_marked_rows_too_no_more_are_claimed_than_were_asked_for(db, left, me):
+    left(5)
+    first, second = me.claim(2), me.claim(2)
+    assert [len(batch_codes(db, batch)) for batch in (first, second)] == [2, 2]
+    assert len(batch_codes(db, me.claim(2)) | batch_codes(db, first) | batch_codes(db, second)) == 5
+    assert me.try_claim() is None
+
+
+def test_a_claim_from_a_cursor_leaves_marked_rows_to_a_claim_from_the_start(left, me):
+    left()
+    assert me.call("claim_expired", 10, "w", "2000-01-01") == []
+    assert me.call("claim_expired", 10, "w", None, "a") == []
+    assert me.call("claim_expired", 10, "w", "-infinity")[0].claimed == 3
+
+
+def test_of_marked_rows_held_ones_are_skipped_and_blocked_and_live_ones_are_returned(db, left, worker, me):
+    """Were they claimed, a loop until nothing is due would not end while that lasts."""
+    left(4)
+    db.execute(
+        "insert into reaper.blocked values ('p00001', '23503', 'liked', 1, now(), now() + interval '1 hour')"
+    )
+    db.execute("update pastes set expires_at = null where short_code = 'p00002'")
+    writer = worker("writer").connection
+    db.execute("set lock_timeout = '1ms'")
+    with writer.transaction():
+        writer.execute("select from pastes where short_code = 'p00003' for update")
+        assert batch_codes(db, me.claim()) == {"p00004"}
+        assert me.try_claim() is None
+        assert column(db, "select short_codes from reaper.batches where worker is null") == [["p00003"]]
+    assert batch_codes(db, me.claim()) == {"p00003"}
+    assert me.try_claim() is None
+    assert marked(db) == {"p00003", "p00004"}
+
+
+def test_codes_whose_rows_are_gone_or_extended_leave_no_batch_behind(db, left, me):
+    """A drain would wait for them, and a stream of new rows would keep it doing so."""
+    left(2)
+    db.execute("update content set ref_count = 0 where content_hash = 'p00001'")
+    db.execute("delete from pastes where short_code = 'p00001'; select reaper.extend_paste('p00002', null)")
+    assert me.try_claim() is None
+    assert value(db, "select reaper.count_ownerless_rows()") == 0
+    assert value(db, "select count(*) from reaper.batches") == 0
+
+
+def test_marked_rows_are_claimed_while_a_drop_holds_their_content(db, left, worker, me):
+    left()
+    dropper = worker("dropper").connection
+    db.execute("set lock_timeout = '1ms'")
+    with dropper.transaction():
+        dropper.execute("select from content for update")
+        assert len(batch_codes(db, me.claim())) == 3
+
+
+def test_a_claim_whose_transaction_stays_open_is_waited_for_not_for_ever(db, left, worker, me):
+    left()
+    db.execute(
+        "alter function reaper_internal.claim_ownerless(integer, timestamptz) set lock_timeout = '10ms'"
+    )
+    slow = worker("slow")
+    with slow.connection.transaction():
+        assert slow.call("claim_expired", 1, "slow")[0].claimed == 1
+        assert me.try_claim() is None
+    assert len(batch_codes(db, me.claim())) == 2
+
+
+def test_the_cursor_of_marked_rows_is_the_last_of_them(db, left, me):
+    left()
+    (claim,) = me.call("claim_expired", 10, "w")
+    assert claim.last_short_code == "p00003"
+    assert claim.last_expires_at == value(db, "select max(expires_at) from pastes")

@@ -1,6 +1,7 @@
 """What is owed from earlier drains: leased, settled under a token, tried ever more rarely, given up."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -213,3 +214,14 @@ def test_a_worker_that_ends_in_good_order_leaves_nothing_to_wait_for(db, paste, 
     assert column(db, "select worker from reaper.workers") == []
     assert me.adopt() is not None
     assert value(db, "select reaper.count_due()") == 1
+
+
+@pytest.mark.parametrize("attempts", [0, 1, 2, 5, 7, 10, 1000])
+def test_pauses_stay_between_a_minute_and_a_day_and_differ(db, attempts):
+    shortest, longest, different = db.execute(
+        "select min(p), max(p), count(distinct p)"
+        "  from (select reaper_internal.retry_pause(%s) as p from generate_series(1, 200)) as x",
+        [attempts],
+    ).fetchone()
+    assert timedelta(minutes=1) <= shortest < longest <= timedelta(hours=24)
+    assert different > 100

@@ -2,11 +2,12 @@
 
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.support.owed_deletions import failures, lease, open_circuit, queue, register, settle, shares
-from tests.support.paste_fixtures import value
+from tests.support.paste_fixtures import refused, value
 
 
 def test_a_backend_with_few_due_objects_is_not_behind_one_with_many(db, me):
@@ -142,6 +143,22 @@ def test_a_settlement_that_waited_for_a_new_claim_is_refused(db, me, worker, clo
     thread.join()
     assert errors == ["RP001"]
     assert settle(me, taken) == 3
+
+
+def test_a_lease_that_ran_out_while_its_settlement_waited_is_lost(db, me, worker, connect, clock, waits):
+    """Not a report of keys that it never held: whether it ran out is asked after the wait, not before."""
+    queue(db, "b1", 3)
+    slow, stranger = worker("slow"), connect()
+    token, objects = lease(slow)
+    with ThreadPoolExecutor(1) as thread:
+        with stranger.transaction():
+            stranger.execute("select from reaper.cleanup_queue order by queue_id limit 1 for update")
+            late = thread.submit(settle, slow, token, failures(objects))
+            waits(slow.connection)
+            clock.advance("6 minutes")
+            assert len(lease(me)[1]) == 2
+        with refused("RP001"):
+            late.result()
 
 
 def test_registering_more_backends_than_there_is_work_for_costs_nobody_a_share(db, me):

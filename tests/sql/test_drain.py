@@ -82,11 +82,70 @@ def test_it_says_how_many_rows_it_deleted(db, paste, call_drain):
     assert call_drain(10).startswith("drained 24 rows in 3 batches")
 
 
-def test_inside_a_transaction_it_is_refused_and_claims_nothing(db, paste, call_drain):
+def test_inside_a_transaction_block_it_says_what_to_do_and_does_nothing(db, paste, call_drain):
+    paste("a")
+    with refused("2D000", "cannot run inside a transaction block") as refusal, db.transaction():
+        call_drain()
+    assert "AUTOCOMMIT on" in refusal.value.diag.message_hint
+    assert "autocommit=True" in refusal.value.diag.message_hint
+    assert marked(db) == set()
+
+
+def test_psycopg_without_autocommit_is_told_too(paste, connect):
+    paste("a")
+    with refused("2D000", "cannot run inside a transaction block"):
+        connect(autocommit=False).execute("call reaper.drain()")
+
+
+SCRIPT = "begin; call reaper.drain()"
+IN_FUNCTION = (
+    "create function f() returns void language plpgsql as 'begin call reaper.drain(); end'; select f()"
+)
+IN_BLOCK = "do $$ begin call reaper.drain(); exception when no_data_found then null; end $$"
+
+
+@pytest.mark.parametrize("statement", [SCRIPT, IN_FUNCTION, IN_BLOCK], ids=["script", "function", "block"])
+def test_where_only_postgresql_can_tell_nothing_is_half_done(db, paste, connect, statement):
+    paste("a")
+    connection = connect()
+    before = value(db, "select txid_snapshot_xmax(txid_current_snapshot())")
+    with refused("2D000", "invalid transaction termination"):
+        connection.execute(statement)
+    connection.execute("rollback")
+    assert marked(db) == set()
+    # No transaction of ours had a number: nothing was written, and rolled back.
+    created = 1 if statement == IN_FUNCTION else 0
+    assert value(db, "select txid_snapshot_xmax(txid_current_snapshot())") - before <= created
+
+
+def test_inside_a_transaction_block_of_the_extended_protocol_nothing_is_done(db, paste, call_drain):
     paste("a")
     with refused("2D000"), db.transaction():
-        call_drain()
+        call_drain(10)
     assert marked(db) == set()
+
+
+MINE = "create procedure mine() language plpgsql as 'begin commit; call reaper.drain(); end'"
+CALLS = {
+    "a DO block": ["do $$ begin call reaper.drain(); end $$"],
+    "a DO block that committed": ["do $$ begin commit; perform pg_sleep(0.01); call reaper.drain(); end $$"],
+    "a procedure that committed": [MINE, "call mine()"],
+}
+
+
+@pytest.mark.parametrize("statements", CALLS.values(), ids=CALLS)
+def test_a_caller_that_may_commit_may_call_it(db, paste, statements):
+    paste("a")
+    for statement in statements:
+        db.execute(statement)
+    assert codes(db) == set()
+
+
+@pytest.mark.parametrize("prepare", [False, True])
+def test_the_extended_protocol_outside_a_transaction_block_is_served(db, paste, prepare):
+    paste.many("p", 3)
+    db.execute("call reaper.drain(%s)", [1], prepare=prepare)
+    assert codes(db) == set()
 
 
 def test_each_batch_is_committed_by_itself(db, paste, worker, waits):

@@ -151,7 +151,7 @@ def test_a_batch_of_which_nothing_is_left_is_released_empty(db, paste, claim, dr
     db.execute("update content set ref_count = 0")
     db.execute("delete from pastes")
     assert drop(batch) == []
-    assert finish(batch) == (0, 0, 0, 0, 0, 0, 0)
+    assert finish(batch) == (0, 0, 0, 0, 0, 0, 0, 0, 0)
     assert contents(db) == {"same"}
 
 

@@ -26,13 +26,13 @@ def queue(db, table):
 
 
 def test_an_empty_list_means_that_all_succeeded(db, released, finish):
-    assert finish(released, failed=[]) == (3, 0, 0, 3, 0, 30, 0)
+    assert finish(released, failed=[]) == (3, 0, 0, 3, 0, 30, 0, 0, 0)
     for table in ("batches", "cleanup_queue", "cleanup_dlq", "invalidations"):
         assert value(db, f"select count(*) from reaper.{table}") == 0
 
 
 def test_null_means_that_nothing_was_tried_and_all_is_queued_for_now(db, released, finish):
-    assert finish(released, failed=None) == (3, 0, 0, 0, 3, 0, 3)
+    assert finish(released, failed=None) == (3, 0, 0, 0, 3, 0, 3, 0, 0)
     assert queue(db, "cleanup_queue") == {f"key of {code}": (0, None) for code in "abc"}
     row = record(
         db, "select min(next_attempt) = max(queued_at) as now, count(*) as objects from reaper.cleanup_queue"
@@ -51,11 +51,11 @@ def test_null_is_the_default(db, released):
 
 def test_failures_go_to_the_queues_with_their_reason_and_a_pause(db, released, finish):
     failed = [{"object_key": "key of a", "error": "SlowDown"}, {"short_code": "b", "error": "refused"}]
-    assert finish(released, failed) == (3, 0, 0, 2, 1, 20, 1)
+    assert finish(released, failed) == (3, 0, 0, 2, 1, 20, 1, 0, 0)
     assert queue(db, "cleanup_queue") == {"key of a": (1, "SlowDown")}
     row = record(db, "select *, next_attempt - queued_at as pause from reaper.cleanup_queue")
     assert (row.backend, row.content_hash, row.size_bytes) == ("default", "a", 10)
-    assert timedelta(seconds=48) <= row.pause <= timedelta(seconds=72)
+    assert timedelta(seconds=60) <= row.pause <= timedelta(seconds=72)
     row = record(db, "select *, next_attempt - queued_at as pause from reaper.invalidations")
     assert (row.short_code, row.attempts, row.last_error) == ("b", 1, "refused")
     assert row.pause == timedelta(minutes=1)
@@ -67,7 +67,7 @@ def test_an_outage_costs_no_attempt_and_is_tried_again_soon(db, released, finish
     )
     row = record(db, "select *, next_attempt - queued_at as pause from reaper.cleanup_queue")
     assert (row.attempts, row.outages, row.last_error) == (0, 1, "timeout")
-    assert timedelta(seconds=48) <= row.pause <= timedelta(seconds=72)
+    assert timedelta(seconds=60) <= row.pause <= timedelta(seconds=72)
 
 
 @pytest.mark.parametrize("state", ["open", "half_open"])
@@ -86,7 +86,7 @@ def test_what_waits_for_a_backend_that_is_left_alone_is_due_as_soon_as_it_is_bac
 
 def test_permanent_failures_are_buried_for_an_operator(db, released, finish):
     failed = [{"backend": "default", "object_key": "key of a", "error": "AccessDenied", "permanent": True}]
-    assert finish(released, failed) == (3, 0, 0, 2, 1, 20, 0)
+    assert finish(released, failed) == (3, 0, 0, 2, 1, 20, 0, 1, 0)
     assert queue(db, "cleanup_dlq") == {"key of a": (1, "AccessDenied")}
     assert column(db, "select cause from reaper.cleanup_dlq") == ["AccessDenied"]
     assert queue(db, "cleanup_queue") == {}
@@ -220,3 +220,13 @@ def test_the_run_belongs_to_whoever_finished_it(db, released, worker, finish):
     adopted = worker("heir").adopt()
     finish(adopted.batch_id)
     assert record(db, "select worker, batch_id from reaper.runs") == ("heir", adopted.batch_id)
+
+
+def test_deleted_objects_without_a_known_size_are_counted_apart(db, paste, claim, drop, finish):
+    db.execute("alter table content alter size_bytes drop not null")
+    paste("a", content="known")
+    paste("b", content="unknown", size=None)
+    batch = claim()
+    drop(batch)
+    figures = finish(batch)
+    assert (figures.objects_deleted, figures.bytes_freed, figures.objects_unsized) == (2, 10, 1)

@@ -242,7 +242,7 @@ def test_no_plan_inside_a_hot_function_scans_what_may_be_large(table_of, size, a
     work(drainer)
     queries = " ".join(plan["Query Text"] for plan in plans)
     for step in (
-        *("insert into reaper.blocked", "delete from public.content", "update reaper.stray_scan"),
+        *("insert into reaper.blocked", "delete from reaper.content", "update reaper.stray_scan"),
         *(
             "delete from reaper.object_locations",
             "insert into reaper.cleanup_queue",

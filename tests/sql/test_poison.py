@@ -89,7 +89,7 @@ def test_a_batch_of_nothing_but_bad_rows_is_released_empty(db, paste, me):
     db.execute("alter table comments add foreign key (code) references pastes")
     batch = me.claim()
     assert me.drop(batch) == []
-    assert me.finish(batch) == (0, 0, 5, 0, 0, 0, 0)
+    assert me.finish(batch) == (0, 0, 5, 0, 0, 0, 0, 0, 0)
     assert me.try_claim() is None
 
 
@@ -164,6 +164,46 @@ def test_a_blocked_row_that_is_still_due_is_not_forgotten(db, paste, drain, rese
     drain()
     reset_stuck()
     assert value(db, "select short_code from reaper.blocked") == "p00002"
+
+
+@pytest.fixture
+def blocked(db, paste, drain):
+    """p00002 of three, which another table refers to."""
+    paste.many("p", 3)
+    db.execute(COMMENTS.format(""))
+    drain()
+    db.execute("drop table comments")
+
+
+@pytest.mark.usefixtures("blocked")
+@pytest.mark.parametrize("arguments", [[], ["p00002"]], ids=["all", "one"])
+def test_a_row_is_unblocked_for_the_next_claim(db, me, drain, arguments):
+    assert me.try_claim() is None
+    assert me.call("unblock", *arguments)[0] == (1,)
+    subject = arguments[0] if arguments else "all"
+    audited = record(db, "select who, action, subject, detail from reaper.audit")
+    assert audited == (db.info.user, "unblock", subject, "1 rows")
+    drain()
+    assert codes(db) == set()
+
+
+@pytest.mark.usefixtures("blocked")
+def test_a_code_that_is_not_blocked_is_refused_with_a_hint(db, me):
+    with refused("RP005", "'p00001' is not blocked") as refusal:
+        me.call("unblock", "p00001")
+    assert "reaper.blocked_rows" in refusal.value.diag.message_hint
+    assert column(db, "select short_code from reaper.blocked") == ["p00002"]
+
+
+def test_where_nothing_is_blocked_nothing_is_unblocked(db, me):
+    assert me.call("unblock")[0] == (0,)
+    assert value(db, "select count(*) from reaper.audit") == 0
+
+
+@pytest.mark.usefixtures("blocked")
+def test_the_state_of_a_blocked_paste_says_how_to_unblock_it(db):
+    said = str(column(db, "select w::text from reaper.why('p00002') as w"))
+    assert "select reaper.unblock('p00002')" in said.replace("\\'", "'").replace("''", "'")
 
 
 def test_cascading_foreign_keys_do_not_stand_in_the_way(db, paste, drain):
@@ -257,6 +297,7 @@ def test_rights_that_reaper_lacks_blame_no_row(db, paste, me):
     paste("a")
     batch = me.claim()
     db.execute("revoke delete on content from reaper_owner")
-    with refused("42501"):
+    with refused("RP010", "no right to delete rows of public.content"):
         me.drop(batch)
     assert column(db, "select short_code from reaper.blocked") == []
+    db.execute("grant delete on content to reaper_owner")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.paste_fixtures import codes, contents, record, refs, value
+from tests.support.paste_fixtures import codes, contents, record, refs, unbound, value
 
 
 def drift(db):
@@ -107,7 +107,8 @@ def test_a_count_that_is_null_in_an_adopted_table_counts_as_zero(db, paste, drai
 
 
 def test_an_integer_count_of_an_adopted_table_serves_as_well(db, paste, drain):
-    db.execute("alter table content alter ref_count type integer, alter size_bytes type integer")
+    with unbound(db):
+        db.execute("alter table content alter ref_count type integer, alter size_bytes type integer")
     paste.many("dying", 2, content="shared")
     paste("alive", content="shared", expires="1 day")
     drain()

@@ -11,6 +11,7 @@ select c.oid::regclass::text
  where c.relnamespace in ('public'::regnamespace, 'reaper'::regnamespace)
    and c.relkind in ('r', 'v', 'm', 'p', 'S')
 """
+RIGHTS_ON_TABLES = "select detail from reaper.diagnose_rights() where name = 'rights on tables'"
 TABLE_RIGHTS = "select, insert, update, delete, truncate, references, trigger"
 COLUMN_RIGHTS = "select, insert, update, references"
 MAY = f"""
@@ -82,9 +83,9 @@ def test_a_worker_has_no_rights_on_any_table_or_sequence(db, login):
         "update reaper.settings set worker_silence = '1 day'",
         "update reaper.settings set clock_may_move = true, clock_offset = '10 years'",
         "select nextval('reaper.refusals')",
-        "select reaper_internal.release_rows('{p00001}', null, now(), null)",
-        "select reaper_internal.block_rows('{p00001}', now(), '', '')",
-        "select reaper_internal.return_rows('{p00001}')",
+        "select reaper_internal.release_rows('{p00001}', null, now(), null, null)",
+        "select reaper_internal.block_rows('{p00001}', now(), '', '', null)",
+        "select reaper_internal.return_rows('{p00001}', null)",
         "create table reaper.mine ()",
         "create function reaper.clock() returns timestamptz language sql as $$ select now() $$",
         "alter function reaper.clock() set timezone = 'UTC'",
@@ -153,6 +154,32 @@ def test_applications_and_readers_cannot_drain(login, role, call):
         login(role).execute(call)
 
 
+@pytest.mark.parametrize("role", ["reaper_ops", "reaper_ro"])
+@pytest.mark.parametrize("table", ["audit", "drift", "invalidations"])
+def test_operators_and_readers_read_what_was_done_noticed_and_queued(db, login, role, table):
+    connection = login(role)
+    connection.execute(f"select * from reaper.{table}")
+    with refused("42501"):
+        connection.execute(f"delete from reaper.{table}")
+    assert value(db, RIGHTS_ON_TABLES) == "only the owner can write them"
+
+
+@pytest.mark.parametrize(
+    "grant", ["select on reaper.audit to reaper_app", "insert on reaper.drift to reaper_ops"]
+)
+def test_any_other_right_on_these_tables_is_named(db, grant):
+    db.execute(f"grant {grant}")
+    what, table, role = grant.split(" ")[0].upper(), grant.split(" ")[2], grant.split(" ")[4]
+    assert value(db, RIGHTS_ON_TABLES) == f"{role} has {what} on {table.removeprefix('reaper.')}"
+
+
+def test_only_operators_unblock_rows(login):
+    assert value(login("reaper_ops"), "select reaper.unblock()") == 0
+    for role in ("reaper_worker", "reaper_app", "reaper_ro"):
+        with refused("42501"):
+            login(role).execute("select reaper.unblock()")
+
+
 def test_a_stranger_can_do_nothing(db, dsn):
     db.execute("create role stranger login")
     try:
@@ -162,3 +189,26 @@ def test_a_stranger_can_do_nothing(db, dsn):
                     connection.execute(statement)
     finally:
         db.execute("drop role stranger")
+
+
+def test_public_may_lock_or_use_nothing_of_ours(db, stranger):
+    """A lock on a table needs a right on it; a login without any finds nothing to stand in the way with."""
+    ours = column(
+        db,
+        "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where c.relkind in ('r', 'p', 'v', 'm')"
+        "   and (n.nspname in ('reaper', 'reaper_internal', 'procrastinate')"
+        "        or c.oid in ('public.pastes'::regclass, 'public.content'::regclass))",
+    )
+    assert len(ours) > 20
+    for name in ours:
+        with refused("42501"), stranger.transaction():
+            stranger.execute(f"lock table {name} in access share mode nowait")
+    usable = "select nspname from pg_namespace where has_schema_privilege('stranger', oid, 'usage')"
+    assert not {"reaper", "reaper_internal", "procrastinate"} & set(column(db, usable))
+    callable_ones = (
+        "select p.oid::regprocedure::text from pg_proc p"
+        " where p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)"
+        "   and has_function_privilege('stranger', p.oid, 'execute')"
+    )
+    assert column(db, callable_ones) == []

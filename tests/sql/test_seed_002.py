@@ -93,7 +93,7 @@ def test_the_run_of_a_batch_is_written_down(db, paste, claim, drop, finish):
     batch = claim()
     drop(batch)
     figures = finish(batch)
-    assert figures == (3, 0, 0, 2, 0, 14, 0)
+    assert figures == (3, 0, 0, 2, 0, 14, 0, 0, 0)
     run = record(db, "select * from reaper.runs")
     assert (run.batch_id, run.worker, run.rows_claimed) == (batch, "worker-1", 3)
     assert run.claimed_at <= run.released_at <= run.finished_at

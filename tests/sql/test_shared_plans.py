@@ -75,10 +75,12 @@ class Visitor:
         self.me.call("reset_strays", "0")
         self.me.call("reset_stuck")
         self.ownerless()
-        self.me.call("return_ownerless_rows")
+        self.me.call("reset_stuck")
         self.unreferenced(number)
         self.me.call("collect_unreferenced")
         self.me.call("return_batch", self.claimed())
+        self.claimed()
+        self.me.call("return_or_disown", self.claimed())
         self.claimed()
         self.me.call("return_unknown_batches", self.me.name, [])
         self.claimed()
@@ -95,7 +97,7 @@ class Visitor:
         while adopted := self.me.adopt():
             self.me.finish(adopted.batch_id)
         return {
-            *("reset_strays", "reset_stuck", "return_ownerless_rows", "collect_unreferenced", "return_batch"),
+            *("reset_strays", "reset_stuck", "collect_unreferenced", "return_batch", "return_or_disown"),
             *("return_unknown_batches", "retire_worker", "drop_or_return", "released_codes", "disown_batch"),
             *("finish_cleanup", "write_off_dlq", "drain"),
         }
@@ -159,7 +161,7 @@ def test_a_function_without_settings_runs_what_another_entry_point_planned(db, m
     """Why a function keeps its own: the drop, which sets them too, would run the plan that was there."""
     paste.many("p", 100)
     if settings == "none":
-        db.execute("alter function reaper_internal.return_rows(text[]) reset all")
+        db.execute("alter function reaper_internal.return_rows(text[], jsonb) reset all")
     db.execute(TEMPTED)
     for _ in range(before):
         me.call("return_batch", me.claim(1))

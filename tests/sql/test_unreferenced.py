@@ -84,7 +84,7 @@ def test_content_from_before_the_column_that_reaper_added_is_as_old_as_the_colum
 ):
     left_behind("unknown")
     db.execute("alter table content alter created_at drop not null; update content set created_at = null")
-    db.execute("insert into reaper.provenance (object) values ('column content.created_at')")
+    db.execute("insert into reaper.provenance values ('column', 'public.content', 'created_at')")
     assert listed(db) == set()
     clock.advance("8 days")
     assert listed(db) == {"unknown"}

@@ -121,6 +121,19 @@ def test_workers_that_are_gone_for_a_day_are_forgotten_unless_they_hold_somethin
     assert column(db, "select worker from reaper.workers") == []
 
 
+def test_a_worker_that_wakes_up_after_hours_and_dies_at_once_is_known_to_be_silent(
+    paste, clock, worker, reset_stuck
+):
+    """It claims before its next heartbeat; without its row, its batch would wait for two hours."""
+    sleeper = worker("sleeper")
+    sleeper.heartbeat()
+    clock.advance("3 hours")
+    reset_stuck()
+    paste("a")
+    sleeper.claim()
+    assert reset_stuck().batches_reset == 1
+
+
 def test_one_call_takes_back_a_hundred_batches_at_most_and_says_how_many(
     db, paste, clock, worker, reset_stuck
 ):
@@ -268,16 +281,3 @@ def test_marked_rows_of_a_batch_are_no_strays(db, paste, worker, me):
 def test_a_page_of_strays_has_at_least_one_row(me, page):
     with refused("RP005"):
         me.call("reset_strays", "2 hours", page)
-
-
-def test_ownerless_claims_are_returned_when_their_rows_are_free(db, paste, worker, claim, drop, me):
-    paste("a")
-    batch = claim()
-    writer = worker("writer").connection
-    with writer.transaction():
-        writer.execute("select from pastes for no key update")
-        drop(batch)
-        assert me.call("return_ownerless_rows")[0] == (False,)
-    assert me.call("return_ownerless_rows")[0] == (True,)
-    assert me.call("return_ownerless_rows")[0] == (False,)
-    assert marked(db) == set()

@@ -3,7 +3,8 @@
 import gzip
 import hashlib
 import io
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -178,6 +179,13 @@ def test_a_life_that_cannot_be_is_refused(store: Store, life: timedelta) -> None
         store.put(b"x", life)
     with pytest.raises(BadArgument, match="invalid expires_in"):
         store.extend("any", life)
+
+
+@pytest.mark.parametrize("life", [60, "7 days", 1.5, datetime(2030, 1, 1, tzinfo=UTC)])
+def test_a_life_of_another_type_is_refused_in_plain_words(store: Store, life: Any) -> None:
+    for refused in (lambda: store.put(b"x", life), lambda: store.extend("any", life)):
+        with pytest.raises(BadArgument, match=r"must be a datetime\.timedelta or None, not"):
+            refused()
 
 
 def test_a_full_backend_takes_only_what_it_has_already(world: World, store: Store) -> None:

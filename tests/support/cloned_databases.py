@@ -31,6 +31,17 @@ EMPTY = """
     delete from reaper.drift;
 """
 
+# A clone is an installation of its own: as a copy of its template it would own no bucket.
+AT_HOME = """
+do $$ begin
+    if to_regclass('reaper.installation') is not null then
+        update reaper.installation
+           set installation_id = gen_random_uuid(), database = current_database(),
+               system_identifier = (select c.system_identifier from pg_control_system() as c);
+    end if;
+end $$
+"""
+
 
 @contextmanager
 def cloned(maintenance: Connection, server: Postgres, template: str, name: str) -> Iterator[Connection]:
@@ -39,5 +50,6 @@ def cloned(maintenance: Connection, server: Postgres, template: str, name: str) 
     create = sql.SQL("create database {} template {} strategy file_copy")
     maintenance.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
     with closing(psycopg.connect(server.dsn(name), autocommit=True)) as connection:
+        connection.execute(AT_HOME)
         yield connection
     maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))

@@ -63,7 +63,9 @@ class Program:
         if not first_line:
             pytest.fail(self.process.communicate()[1])
         self.facts: dict[str, Any] = json.loads(first_line)
-        self.services = {pid: started_at(pid) for pid in descendants(self.process.pid)}
+        seen = {pid: started_at(pid) for pid in descendants(self.process.pid)}
+        # A server's short-lived child may have ended between the two looks.
+        self.services = {pid: begin for pid, begin in seen.items() if begin is not None}
         self.data = Path(self.facts["data"])
         self.directories = [self.data.parent, Path(self.facts["socket"])]
         lock_file = (self.data / "postmaster.pid").read_text().splitlines()

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from urllib.parse import quote, unquote
 
 from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.storage.owner_marker import is_own
 
 # No key begins so: quoted keys have no such character.
 UNDER_WAY = "~"
@@ -35,6 +36,17 @@ class FolderStore:
         coming.write_bytes(data)
         os.replace(coming, self._place(key))
 
+    def create(self, key: str, body: bytes) -> bool:
+        coming = self.root / f"{UNDER_WAY}{secrets.token_hex(8)}"
+        coming.write_bytes(body)
+        try:
+            os.link(coming, self._place(key))
+        except FileExistsError:
+            return False
+        finally:
+            coming.unlink()
+        return True
+
     def get(self, key: str) -> bytes | None:
         try:
             return self._place(key).read_bytes()
@@ -48,7 +60,7 @@ class FolderStore:
         return {}
 
     def list(self, after: str = "") -> Iterator[StoredObject]:
-        for key in sorted(self.keys()):
+        for key in sorted(self._all_keys()):
             if key > after:
                 yield StoredObject(key, self._place(key).stat().st_size)
 
@@ -67,11 +79,14 @@ class FolderStore:
         """It is there."""
 
     def keys(self) -> set[str]:
-        """Everything that lies in it."""
+        """Everything that lies in it but what is reaper's own."""
+        return {key for key in self._all_keys() if not is_own(key)}
+
+    def _all_keys(self) -> set[str]:
         return {unquote(name) for name in os.listdir(self.root) if not name.startswith(UNDER_WAY)}
 
     def contents(self) -> dict[str, bytes]:
-        """Everything that lies in it, with its bytes."""
+        """Everything that lies in it but what is reaper's own, with its bytes."""
         return {key: self._place(key).read_bytes() for key in self.keys()}
 
     def store(self, key: str, data: bytes) -> None:
@@ -87,7 +102,7 @@ class FolderStore:
         (self.root / BARE).touch()
 
     def _place(self, key: str) -> Path:
-        return self.root / quote(key.split("/")[1] if self._is_bare else key, safe="")
+        return self.root / quote(key.split("/")[1] if self._is_bare and not is_own(key) else key, safe="")
 
 
 @contextlib.contextmanager

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
+import psycopg
+
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate
+from tests.support.cloned_databases import AT_HOME
 from tests.support.postgres_node import Node
 from tests.support.waiting import wait_until
 
@@ -34,6 +37,8 @@ class Servers:
         """The name of a database of one's own."""
         name = f"reaper_{next(self._numbers)}"
         self.primary.sql(f"create database {name} template {TEMPLATE} strategy file_copy")
+        with psycopg.connect(self.primary.dsn(name), autocommit=True) as connection:
+            connection.execute(AT_HOME)
         yield name
         self.primary.sql(f"drop database {name} with (force)")
 

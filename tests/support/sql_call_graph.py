@@ -19,6 +19,8 @@ select proname, pronamespace = 'reaper_internal'::regnamespace, prosrc,
  where pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)
 """
 _CALL = re.compile(r"\breaper(?:_internal)?\.(\w+)\(")
+# What messages and hints tell a person to call is not called.
+_TEXT = re.compile(r"'(?:[^']|'')*'")
 _READ = re.compile(r"\b(?:from|join|into|update|using) (?:public|reaper)\.(\w+)\b")
 
 Settings = frozenset[str]
@@ -46,7 +48,7 @@ class CallGraph:
         self.functions = {function.name: function for function in rows}
 
     def callees(self, name: str) -> set[str]:
-        found = {match[1] for match in _CALL.finditer(self.functions[name].source)}
+        found = {match[1] for match in _CALL.finditer(_TEXT.sub("''", self.functions[name].source))}
         return (found & self.functions.keys()) - {name}
 
     def reached_from(self, name: str) -> set[str]:

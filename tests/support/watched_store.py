@@ -35,6 +35,10 @@ class WatchedStore:
         self.store.put(key, body, size)
         self.after_put(key)
 
+    def create(self, key: str, body: bytes) -> bool:
+        self._ask()
+        return self.store.create(key, body)
+
     def get(self, key: str) -> bytes | None:
         self._ask()
         self.gets.append(key)

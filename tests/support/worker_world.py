@@ -91,7 +91,7 @@ class WorkerWorld(World):
 
     def tick(self) -> None:
         """Let a worker look for what is due now, and not only when five seconds are over."""
-        self.sql("""select reaper.enqueue_job('reaper.tick', 'tick', '{"timestamp": 0}')""")
+        self.sql("""select reaper.enqueue_job('reaper:tick', 'tick', '{"timestamp": 0}')""")
 
     def planned(self, in_process: InProcessWorker) -> None:
         """All services have a next run, and none is due."""

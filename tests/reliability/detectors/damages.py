@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.support.citus_catalogue import distributing
 from tests.support.detectors.world import DamageableWorld
 from tests.support.world import BODY
 
@@ -170,11 +171,6 @@ BATCHES = [
         ),
     ),
     Damage(
-        "a row is left DELETED",
-        "update pastes set deletion_status = 'DELETED' where short_code = 'live'",
-        verify=(("no row is left DELETED", "live: "),),
-    ),
-    Damage(
         "a released object is in no journal",
         """update reaper.batches
               set object_hashes = object_hashes[2:], object_backends = object_backends[2:],
@@ -253,7 +249,7 @@ QUEUES = [
 CODE = [
     Damage(
         "the body of a function was changed",
-        changed("count_due", "NOT_EXPIRED", "DELETED"),
+        changed("count_due", "DELETION_IN_PROGRESS", "DELETED"),
         doctor=(("code", "fail, differs from this release: count_due"),),
     ),
     Damage(
@@ -290,7 +286,7 @@ CODE = [
     ),
     Damage(
         "an internal function forgets its planner settings",
-        "alter function reaper_internal.return_rows(text[]) reset all",
+        "alter function reaper_internal.return_rows(text[], jsonb) reset all",
         doctor=(("code", "fail, differs from this release: return_rows"),),
     ),
     Damage(
@@ -337,7 +333,7 @@ RIGHTS = [
     ),
     Damage(
         "a grant is missing",
-        "revoke execute on function reaper.heartbeat(text) from reaper_worker",
+        "revoke execute on function reaper.heartbeat(text, bigint, jsonb, boolean) from reaper_worker",
         doctor=(("grants", "fail, missing: reaper_worker on heartbeat"),),
     ),
     Damage(
@@ -391,7 +387,10 @@ RIGHTS = [
     Damage(
         "the owner may not delete pastes",
         "revoke delete on pastes from reaper_owner",
-        doctor=(("rights of the owner", "fail, missing: DELETE on public.pastes"),),
+        doctor=(
+            ("binding", "fail, reaper_owner has no right to delete rows of public.pastes"),
+            ("rights of the owner", "fail, missing: DELETE on public.pastes"),
+        ),
     ),
     Damage(
         "the owner can log in",
@@ -434,7 +433,18 @@ TABLES = [
     Damage(
         "a table inherits from pastes",
         "create table more_pastes () inherits (pastes)",
-        doctor=(("table inheritance", "fail, inherit from pastes or content: public.more_pastes"),),
+        doctor=(
+            ("binding", "fail, public.pastes takes part in table inheritance"),
+            ("table inheritance", "fail, inherit from pastes or content: public.more_pastes"),
+        ),
+    ),
+    Damage(
+        "Citus distributes pastes",
+        distributing("pastes"),
+        doctor=(
+            ("binding", "fail, public.pastes is distributed by Citus"),
+            ("distributed tables", "fail, distributed by Citus: pastes"),
+        ),
     ),
     Damage(
         "an index of the queue is dropped",
@@ -449,7 +459,10 @@ TABLES = [
     Damage(
         "the foreign key is dropped",
         "alter table pastes drop constraint pastes_content_hash_fkey",
-        doctor=(("foreign key from pastes to content", "fail, the constraint is missing"),),
+        doctor=(
+            ("binding", "fail, no foreign key from public.pastes to public.content"),
+            ("foreign key from pastes to content", "fail, the constraint is missing"),
+        ),
     ),
     Damage(
         "the foreign key is not validated",
@@ -475,14 +488,20 @@ TABLES = [
     Damage(
         "the guard of retired names is disabled",
         "alter table content disable trigger reaper_retired_key",
-        doctor=(("guard of retired object keys", "fail, trigger reaper_retired_key"),),
+        doctor=(
+            ("binding", "fail, trigger reaper_retired_key on public.content is missing, disabled or watches"),
+            ("guard of retired object keys", "fail, trigger reaper_retired_key"),
+        ),
     ),
     Damage(
         "the guard of retired names looks too early",
         """drop trigger reaper_retired_key on content;
            create trigger reaper_retired_key before insert on content
                for each row execute function reaper_internal.require_free_key()""",
-        doctor=(("guard of retired object keys", "fail, trigger reaper_retired_key"),),
+        doctor=(
+            ("binding", "fail, trigger reaper_retired_key on public.content is missing, disabled or watches"),
+            ("guard of retired object keys", "fail, trigger reaper_retired_key"),
+        ),
     ),
     Damage(
         "deleted rows are never vacuumed",
@@ -542,6 +561,11 @@ SETTINGS = [
         "a backend is not configured here",
         "select reaper.register_backend('cold')",
         doctor=(("backend cold", "warn, known to PostgreSQL, not configured here"),),
+    ),
+    Damage(
+        "the database is a copy",
+        "update reaper.installation set database = 'production', system_identifier = 7",
+        doctor=(("installation", "warn, recorded as production on system 7, now "),),
     ),
 ]
 DAMAGES = [*COUNTS, *OBJECTS, *BATCHES, *QUEUES, *CODE, *RIGHTS, *TABLES, *SETTINGS]

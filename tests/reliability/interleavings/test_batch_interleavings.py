@@ -1,13 +1,14 @@
 """Workers, watchdogs and adopters against each other, in every order of their statements."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from tests.support.interleavings.actors import Connection
+from tests.support.interleavings.actors import Connection, Memory
 from tests.support.interleavings.explorer import Actor, Run, explore
 from tests.support.interleavings.scenes import (
     ADOPT,
+    LEFT,
     RESET,
     ExploredDatabase,
     Judge,
@@ -311,3 +312,64 @@ def test_a_batch_that_is_redone_in_halves_meets_no_deadlock_with_another(databas
     assert database.explored(result) >= 12
     assert result.waits("one1")
     assert result.waits("two1")
+
+
+def rest(name: str) -> Callable[[Connection, Memory], None]:
+    """The loop of a client that knows no more than three calls; it ends when a claim returns nothing."""
+
+    def until_nothing_is_due(conn: Connection, _memory: Memory) -> None:
+        while batches := values(conn, "select batch_id from reaper.claim_expired(10, %s)", name):
+            conn.execute("select from reaper.drop_references(%s)", batches)
+            conn.execute("select from reaper.finish_batch(%s, '[]')", batches)
+
+    return until_nothing_is_due
+
+
+def nothing_is_left(conn: Connection, _run: Run) -> list[str]:
+    return values(conn, LEFT) + violations(conn)
+
+
+HOLD = "select from public.pastes where short_code = 'a' for update"
+
+
+def test_rows_that_no_worker_holds_go_to_one_claim(database: ExploredDatabase) -> None:
+    start = StartState(due={"a": "h", "b": "g"}, claimed={"busy": 2}, left=("busy",))
+    actors = {w: Actor(begin(claim(w, 1)), HANDED_OUT_TWICE, "commit") for w in ("one", "two")}
+    result = interleave(
+        database, start, actors, each_row_is_claimed_once("one", "two", rows=2)
+    ).assert_clean()
+    assert database.explored(result) >= 6
+    assert not any(run.outcomes[f"{w}2"].value for run in result.runs for w in actors)
+
+
+def test_a_client_that_held_a_row_during_its_drop_does_not_end_before_it_is_deleted(
+    database: ExploredDatabase,
+) -> None:
+    """As the claim of another client does, to a row that it came too late for."""
+    start = StartState(due={"a": "h", "b": "h"}, claimed={"first": 2})
+    actors = {
+        "dropper": Actor(begin(drop("first")), "commit", finish("first"), rest("dropper")),
+        "holder": Actor(begin(HOLD), "commit", rest("holder")),
+    }
+    result = explore(
+        database.connect, actors, reset=start.reset, check=violations, at_end=nothing_is_left
+    ).assert_clean()
+    assert database.explored(result) >= 10
+
+
+def test_a_claim_that_finds_a_row_busy_does_not_keep_it_from_the_session_that_held_it(
+    database: ExploredDatabase,
+) -> None:
+    """Were its batch skipped because the other claim holds it, both would end and the row would stay."""
+    start = StartState(due={"a": "h"}, claimed={"busy": 1}, left=("busy",))
+    actors = {
+        "holder": Actor(begin(HOLD), "commit", rest("holder")),
+        "other": Actor(begin(claim("other", 10)), "commit"),
+    }
+
+    def judge(conn: Connection, run: Run) -> list[str]:
+        return [] if claims(run, "other")[0] else nothing_is_left(conn, run)
+
+    result = explore(database.connect, actors, reset=start.reset, check=violations, at_end=judge)
+    assert database.explored(result.assert_clean()) >= 5
+    assert result.waits("holder3")

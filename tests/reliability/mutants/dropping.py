@@ -17,7 +17,7 @@ create trigger move after delete on pastes for each row execute function move();
 """
 KEEP_DEAD = """
 select c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
-  from public.content c where c.ctid = any (v_counted.dead_places)
+  from reaper.content c where c.place = any (v_counted.dead_places)
 """
 
 
@@ -216,8 +216,8 @@ MUTANTS = [
         "a drop does not give back what lives",
         a_paste_that_was_extended_by_hand_lives_on,
         function="release_rows",
-        replace="return_rows(v_rest)",
-        by="return_rows('{}')",
+        replace="return_rows(v_rest, p_statuses)",
+        by="return_rows('{}', null)",
     ),
     mutant(
         "a drop does not look at the mark again",
@@ -293,13 +293,13 @@ MUTANTS = [
         (
             Edit(
                 function="release_contents",
-                replace="delete from public.content c where c.ctid …c.size_bytes",
+                replace="delete from reaper.content c where c.place …c.size_bytes",
                 by=KEEP_DEAD,
             ),
             Edit(
                 function="finish_batch",
                 replace="delete from …batches …;",
-                by="… delete from public.content c where c.content_hash = any (v_batch.object_hashes);",
+                by="… delete from reaper.content c where c.content_hash = any (v_batch.object_hashes);",
             ),
         ),
     ),

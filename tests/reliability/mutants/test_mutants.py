@@ -11,14 +11,23 @@ from pytest_postgresql.executors import NoopExecutor
 
 from reaper.dev.embedded import Postgres
 from tests.reliability.mutants import (
+    binding,
     claiming,
     cleaning,
     counting,
+    distributing,
     doors,
     dropping,
     finishing,
+    judging,
+    leasing,
     naming,
+    object_keys,
+    owning,
+    pausing,
     pending,
+    planning,
+    queueing,
     standing_by,
     watching,
 )
@@ -28,7 +37,27 @@ from tests.support.mutants.scene import OLD_SNAPSHOTS, Play, Scene
 from tests.support.ordeals import Ordeal
 
 NAME = "reaper_mutants"
-AREAS = (claiming, dropping, naming, finishing, watching, doors, pending, cleaning, counting, standing_by)
+AREAS = (
+    binding,
+    claiming,
+    dropping,
+    naming,
+    finishing,
+    watching,
+    leasing,
+    doors,
+    pending,
+    pausing,
+    cleaning,
+    counting,
+    standing_by,
+    object_keys,
+    distributing,
+    owning,
+    planning,
+    queueing,
+    judging,
+)
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))
 # What a play is spoiled by: its own assertions, or PostgreSQL; but neither by a mutant that is no SQL, nor by

@@ -82,7 +82,8 @@ def test_a_batch_is_neither_empty_nor_endless(retention, limit):
 
 @pytest.mark.usefixtures("events")
 @pytest.mark.parametrize(
-    "schedule", [None, "", "often", "@reboot", "* * * *", "* * * * * *", "0 seconds", "1; x"]
+    "schedule",
+    [None, "", "often", "@reboot", "* * * *", "* * * * * *", "0 seconds", "1; x", "0 25 * * *", "0 0 30 2 *"],
 )
 def test_a_schedule_is_cron_a_word_or_an_interval(retention, schedule):
     assert "invalid schedule" in refusal(retention, "p", "events", "at", schedule=schedule)[0]

@@ -11,7 +11,12 @@ from reaper.queries.base import Intercept
 
 # How a connection is set up, tried and told apart; nothing follows from these.
 ALLOWED = (
+    "select pg_catalog.set_config",
+    "set datestyle",
     "set default_transaction_isolation",
+    "set intervalstyle",
+    "set standard_conforming_strings",
+    "set timezone",
     "set synchronous_commit",
     "select 1",
     "select c.system_identifier",

@@ -3,23 +3,28 @@
 import json
 import secrets
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import reaper.cache.redis.cache
 import reaper.cache.redis.claim_lock
 import reaper.cache.redis.paste_cache  # noqa: F401  loaded before the fork
 from reaper.app import App
+from reaper.db.connection import Connection
 from reaper.errors import ReaperError
-from reaper.model import Intent
+from reaper.model import START, Intent
 from reaper.ops import status
 from reaper.queries import Queries
 from reaper.queries.base import Intercept
 from reaper.queries.dlq import DlqFilter
 from reaper.services import ALL
+from reaper.services.base import Context, Tick
+from reaper.storage.owner_marker import OWNER_KEY
 from tests.support.captured_logs import silence_logs
 from tests.support.crash_points.calls_past_points import StrayStatements
 from tests.support.process_faults import FaultPlan, ProcessFault
@@ -104,7 +109,7 @@ def schedule(in_process: InProcessWorker) -> None:
     """What a worker does besides: it enters the services, queues what is due, and keeps why a job failed."""
     in_process.register()
     in_process.tick()
-    in_process.record_error(1, "reaper.service", 1, ReaperError("it failed"))
+    in_process.record_error(1, "reaper:service", 1, ReaperError("it failed"))
 
 
 def start(app: App, _: Errand) -> None:
@@ -115,14 +120,58 @@ def start(app: App, _: Errand) -> None:
 
 def prune_beside_another(app: App, _: Errand) -> None:
     runner = app.runner(slots=1)
-    with app.heartbeat(), runner._lock(runner.find("prune")):
+    with app.heartbeat(), runner._lease(runner.find("prune")):
+        runner.run_service("prune")
+
+
+def prune_for_long(app: App, _: Errand) -> None:
+    """A run during which the lease is extended."""
+    extended = threading.Event()
+
+    def tick(_: Context) -> Tick:
+        assert extended.wait(60)
+        return Tick()
+
+    runner = app.runner(slots=1)
+    bind = runner.bind
+
+    def watched(connection: Connection) -> Queries:
+        queries = bind(connection)
+        ask = queries.extend_service_lease
+
+        def extend(name: str, token: UUID | None) -> bool:
+            try:
+                return ask(name, token)
+            finally:
+                extended.set()
+
+        queries.extend_service_lease = extend  # type: ignore[method-assign]
+        return queries
+
+    long = replace(runner.services["prune"], tick=tick)
+    runner = replace(runner, bind=watched, services={"prune": long}, lease_extended_every=0.01)
+    with app.heartbeat():
         runner.run_service("prune")
 
 
 def throttled_once() -> Intercept:
     """The first batch has to wait for a replica."""
     reasons = iter(["a replica is behind"])
-    return instead_of({"throttle": lambda call, *arguments: next(reasons, None) or call(*arguments)})
+
+    def before_batch(call: Any, *arguments: Any) -> Any:
+        return replace(call(*arguments), wait=next(reasons, None))
+
+    return instead_of({"before_batch": before_batch})
+
+
+def paused_at_once() -> Intercept:
+    """The drain is paused before its first claim."""
+    return instead_of({"before_batch": lambda call, *arguments: replace(call(*arguments), pause="paused")})
+
+
+def keys_not_known_yet() -> Intercept:
+    """It is not known whether objects lie under the bound keys."""
+    return instead_of({"key_binding": lambda call, *arguments: replace(call(*arguments), confirmed=None)})
 
 
 def look(app: App, errand: Errand) -> None:
@@ -130,7 +179,8 @@ def look(app: App, errand: Errand) -> None:
     with app.asking("operator") as q:
         status.look(q)
         q.jobs(10)
-        q.plan_drain()
+        q.estimate_drain()
+        q.plan_page(None, START, 10, ())
         q.count_dlq(ANY)
         q.dlq_newest(ANY, 10)
         q.dlq_entry(1)
@@ -138,13 +188,18 @@ def look(app: App, errand: Errand) -> None:
         q.plan_policy("notes")
         q.policy_batch("notes")
         q.why(errand.code)
-        q.copies_of_subject(errand.code)
+        q.objects_of_subject(errand.code)
         q.diagnoses()
         q.live_pastes(["no such content"])
         q.login()
+        q.may_use_queue()
+        q.queue_schema()
         q.sees_other_sessions()
         q.owner_sees_other_sessions()
         q.oldest_transaction()
+        q.ownership_problems()
+        q.count_left_behind()
+        q.harmful_settings()
     app.cache.present([errand.code])
     app.verify(repair=True)
 
@@ -166,6 +221,21 @@ def operate(app: App, _: Errand) -> None:
         q.enable_policy(policy)
         q.disable_policy(policy)
         q.remove_policy(policy)
+
+
+def drain_unmarked(app: App, _: Errand) -> None:
+    """The first of all drains beside these buckets."""
+    for bucket in app.buckets.values():
+        bucket.delete([OWNER_KEY])
+    app.drain()
+
+
+def take_over(app: App, _: Errand) -> None:
+    """What an operator does on a clone of the disks that is to have the buckets from now on."""
+    with app.asking("operator") as q:
+        q.renew_installation("for a test")
+    for backend in app.buckets:
+        app.ownership.take_over(backend, "its original", "for a test")
 
 
 def put(app: App, errand: Errand) -> None:
@@ -213,21 +283,28 @@ JOBS: dict[str, Job] = {
     "drain": Job(drain),
     "drain whose claim is not answered": Job(drain, lost("claim_expired")),
     "drain that gets no locks": Job(drain, busy("drop_references", 3)),
+    "drain of keys that are not known yet": Job(drain, around=keys_not_known_yet),
     "drain without cache": Job(drain, lost("cache.forget")),
     "drain without backend": Job(drain, lost("objects.delete")),
     "slot": Job(in_worker(lambda in_process: in_process.drain_slot(0))),
     "slot that is throttled": Job(
         in_worker(lambda in_process: in_process.drain_slot(0)), around=throttled_once
     ),
+    "slot that a pause ends": Job(
+        in_worker(lambda in_process: in_process.drain_slot(0)), around=paused_at_once
+    ),
     "slot that fails": Job(in_worker(lambda in_process: in_process.drain_slot(0)), busy("adopt_batch", 3)),
     **{service.name: Job(serve(service.name)) for service in ALL if service.name != "drain"},
     "prune beside another": Job(prune_beside_another),
+    "prune for long": Job(prune_for_long),
     "pending_reaper without backend": Job(serve("pending_reaper"), lost("objects.digest")),
     "schedule": Job(in_worker(schedule)),
     "purge": Job(in_worker(lambda in_process: in_process.purge("notes"))),
     "look": Job(look),
     "operate": Job(operate),
     "start": Job(start),
+    "drain of unmarked buckets": Job(drain_unmarked),
+    "take-over": Job(take_over),
     "put": Job(put, makes=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),

@@ -10,6 +10,7 @@ from typing import Any, Self
 from reaper.app import App
 from reaper.services import breaker_watchdog, drain, pending_reaper, unreferenced, watchdog
 from reaper.services.base import Context
+from reaper.storage.owner_marker import OWNER_KEY, Owner
 from tests.support.captured_logs import silence_logs
 from tests.support.crash_points import jobs
 from tests.support.crash_points.jobs import DAY, SAID_NO, Errand, Passage
@@ -34,6 +35,9 @@ union all
 select 1 from reaper.cleanup_queue where lease is not null
 union all
 select 1 from reaper.invalidations where lease is not null
+"""
+IDENTITY = """
+select installation_id::text, database, system_identifier::text from reaper.installation_identity()
 """
 TABLES = (
     "pastes",
@@ -114,10 +118,17 @@ class CrashWorld(UnfinishedWork):
         for _ in range(ROUNDS):
             self.advance_clock(LONG)
             self._forget_lock()
+            self._own_buckets()
             for service in HEALERS:
                 service.tick(self.medic)
         unreferenced.tick(self.medic)
         self.log.forget_the_dead(self.now())
+
+    def _own_buckets(self) -> None:
+        """Who gave a take-over up half-way begins it again."""
+        [(installation, database, system)] = self.sql(IDENTITY)
+        for bucket in self.backends.values():
+            bucket.store(OWNER_KEY, Owner(installation, database, system).encode())
 
     def _forget_lock(self) -> None:
         """The lock around the claim has run out by now."""

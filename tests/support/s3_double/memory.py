@@ -202,6 +202,8 @@ class Buckets:
     def _put_object(self, bucket: Bucket, asked: Request, body: bytes) -> Reply:
         if not _is_whole(asked, body):
             return error(400, "BadDigest")
+        if asked.headers.get("if-none-match") == "*" and asked.key.encode() in bucket.objects:
+            return error(412, "PreconditionFailed")
         stored = Stored(
             body, asked.headers.get("content-type", ""), asked.headers.get("x-amz-checksum-crc32")
         )

