@@ -44,6 +44,9 @@ The whole backlog, leaving objects and cache entries to the next worker: `call r
 | RP006 | wrong isolation level | uses read committed |
 | RP007 | a rollback would lose information | reads the count, saves it first |
 | RP008 | no backend has room | frees bytes, raises a quota or adds a backend; tries later |
+| RP009 | the object key is an expression: no content can be created | stores object and row by itself |
+| RP010 | the binding does not hold, or its keys name no objects | does what the hint says |
+| RP011 | the service is paused | waits until the pause ends, resumes it, or runs it despite the pause |
 | 23505 | the short code is taken | chooses another |
 """
 
