@@ -1,11 +1,11 @@
 -- require_lease: a lease is settled by its holder, and only for the objects it holds: what is not reported as failed counts as deleted.
--- A lease that expired may have lost a part to another worker: then it settles nothing, and the rest is due again.
-create or replace function reaper_internal.require_lease(p_held text[], p_reported text[], p_lease uuid, p_ran_out boolean default false)
+-- A lease that may have lost a part to another worker (it expired, or its codes were queued again): then it settles nothing, and the rest is due again.
+create or replace function reaper_internal.require_lease(p_held text[], p_reported text[], p_lease uuid, p_lost_a_part boolean default false)
     returns void
     language plpgsql volatile
 as $$
 begin
-    if coalesce(p_held, '{}') = '{}' or (p_ran_out and not p_reported <@ p_held) then
+    if coalesce(p_held, '{}') = '{}' or (p_lost_a_part and not p_reported <@ p_held) then
         perform nextval('reaper.refusals');
         raise exception sqlstate 'RP001' using
             message = format('lease %s is no longer held', coalesce(p_lease::text, '(null)')),
@@ -19,5 +19,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.require_lease(text[], text[], uuid, boolean) is
-    'For finish_cleanup and finish_invalidations: RP001 if the lease holds nothing any more, or expired and lost a part; RP005 if a failure is reported that it does not hold.';
+    'For finish_cleanup and finish_invalidations: RP001 if the lease holds nothing any more, or may have lost the part that is reported; RP005 if a failure is reported that it does not hold.';
 revoke all on function reaper_internal.require_lease(text[], text[], uuid, boolean) from public;

@@ -26,6 +26,18 @@ REFUSED = """
         'backend', 'default', 'object_key', 'h/first', 'error', 'SlowDown',
         'permanent', false, 'outage', false)))
 """
+OWED_ENTRIES = """
+    delete from reaper.invalidations;
+    insert into reaper.invalidations (short_code, queued_at, next_attempt)
+    select code, reaper.clock(), reaper.clock() from unnest(array['a', 'b']) as code
+"""
+CLAIM_ENTRIES = "select lease from reaper.claim_invalidations(10)"
+BOTH_FAILED = """
+    select reaper.finish_invalidations(%(first)s, '[{"short_code": "a", "error": "away"},
+                                                    {"short_code": "b", "error": "away"}]')
+"""
+OWED_AGAIN = "select reaper_internal.enqueue_invalidation('a', reaper.clock())"
+ENTRY_DELETED = "select reaper.finish_invalidations(%(lease)s, '[]')"
 LATER = "update reaper.settings set clock_offset = clock_offset + interval '1 hour'"
 START = StartState(due={"a": "h"}, claimed={"one": 1}, released=("one",), copied=("h",), begun={"new": "h"})
 
@@ -96,3 +108,29 @@ def test_a_cleaner_never_takes_the_bytes_of_content_that_is_created_meanwhile(
 
     result = explore(database.connect, actors, reset=owed, check=violations, at_end=at_end)
     assert database.explored(result.assert_clean()) >= 10
+
+
+def leased_entries(conn: Connection) -> dict[str, Any]:
+    """One worker leased two cache entries and could not delete them."""
+    memory = START.reset(conn)
+    conn.execute(OWED_ENTRIES)
+    return memory | {"first": values(conn, CLAIM_ENTRIES)[0]}
+
+
+def test_a_failed_cache_entry_that_is_owed_again_or_deleted_meanwhile_is_no_wrong_report(
+    database: ExploredDatabase,
+) -> None:
+    def at_end(conn: Connection, _: Run) -> Iterable[str]:
+        if "b" not in values(conn, "select short_code from reaper.invalidations"):
+            yield "an entry that was not deleted is forgotten"
+
+    actors = {
+        "first": Actor(begin(BOTH_FAILED), "commit"),
+        "writer": Actor(begin(OWED_AGAIN), "commit"),
+        "second": Actor(begin(CLAIM_ENTRIES), "commit", begin(ENTRY_DELETED), "commit"),
+    }
+    result = explore(database.connect, actors, reset=leased_entries, at_end=at_end).assert_clean(
+        allow={"RP001"}
+    )
+    assert database.explored(result) >= 50
+    assert result.errors("RP001")

@@ -93,6 +93,19 @@ def an_entry_that_failed_again_stays_owed(scene: Scene) -> None:
     assert scene.owed_entries() == ["a"]
 
 
+def a_report_on_an_entry_that_another_lease_settled_settles_nothing(scene: Scene) -> None:
+    for code in ("a", "b"):
+        scene.live(code)
+        scene.writer.delete(code)
+    older = scene.me.call("claim_invalidations", 10)[0].lease
+    scene.db.execute("select reaper_internal.enqueue_invalidation('a', reaper.clock())")
+    newer = scene.me.call("claim_invalidations", 10)[0].lease
+    scene.me.call("finish_invalidations", newer, "[]")
+    with scene.refusal("RP001"):
+        scene.me.call("finish_invalidations", older, '[{"short_code": "a", "error": "away"}]')
+    assert scene.owed_entries() == ["b"]
+
+
 MUTANTS = [
     mutant(
         "what is claimed can be settled",
@@ -192,5 +205,12 @@ MUTANTS = [
         function="finish_invalidations",
         replace="lease = null, attempts",
         by="attempts",
+    ),
+    mutant(
+        "a lease of entries is trusted to be whole",
+        a_report_on_an_entry_that_another_lease_settled_settles_nothing,
+        function="finish_invalidations",
+        replace="p_lost_a_part => true",
+        by="p_lost_a_part => false",
     ),
 ]
