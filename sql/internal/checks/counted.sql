@@ -3,9 +3,7 @@ create or replace function reaper_internal.counted(p_number bigint, p_noun text,
     returns text
     language sql immutable
 as $$
-    select case when p_number >= 100000 then 'at least ' else '' end
-        || to_char(p_number, 'FM999,999,999,999,999') || ' '
-        || case when p_number = 1 then p_noun else coalesce(p_plural, p_noun || 's') end;
+    select case when p_number >= 100000 then 'at least ' else '' end || reaper_internal.number_of(p_number, p_noun, p_plural);
 $$;
 comment on function reaper_internal.counted(bigint, text, text) is
     'A number with its noun: 1 row, 1,234 rows; from 100,000 on, where counting stops, at least 100,000 rows.';

@@ -7,5 +7,5 @@ as $$
                 else to_char(p_number, 'FM9,999,999,999,999,999,990') || ' ' || case when p_number = 1 then p_noun else coalesce(p_plural, p_noun || 's') end end;
 $$;
 comment on function reaper_internal.number_of(bigint, text, text) is
-    'For why: a number with thousands separated, and its noun in the singular or plural.';
+    'For why and counted: a number with thousands separated, and its noun in the singular or plural.';
 revoke all on function reaper_internal.number_of(bigint, text, text) from public;
