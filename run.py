@@ -2,7 +2,7 @@
 """Sets reaper up in .venv and runs it: python3 run.py demo | test | torture | check | setup | <command>
 
     demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
-    test     runs the tests, two processes per core; further words go to pytest, for example --long or -n 0
+    test     runs the tests, three processes per core; further words go to pytest, for example --long or -n 0
     torture  runs the long fault tests, --minutes 30 in all, and prints a scorecard; --seed repeats a run
     check    format, lint, types, import layers, SQL lint
     setup    builds .venv and stops; the command is then .venv/bin/reaper
@@ -28,7 +28,7 @@ NEEDED = (3, 11)
 TOO_OLD = (
     "reaper needs Python {}.{} or newer; this is {}. Try python3.11, python3.12 or python3.13 run.py ..."
 )
-# Two processes per core, each with servers of its own: half of the time a test waits. A later -n replaces
+# Three processes per core, each with servers of its own: half of the time a test waits. A later -n replaces
 # this one; auto yields to --pdb.
 SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 # Later words replace these. Named here, the plugin is known before pytest takes the page for a place with
@@ -71,7 +71,7 @@ def run(command, words):
         return check(programs)
     if command in ("test", "torture"):
         os.chdir(str(ROOT))
-        os.environ.setdefault("PYTEST_XDIST_AUTO_NUM_WORKERS", str(2 * (os.cpu_count() or 1)))
+        os.environ.setdefault("PYTEST_XDIST_AUTO_NUM_WORKERS", str(3 * (os.cpu_count() or 1)))
         chosen = ORDEALS if command == "torture" else []
         return become([str(programs / "python"), "-m", "pytest"] + SIDE_BY_SIDE + chosen + words)
     return become([str(programs / "reaper"), command] + words)
