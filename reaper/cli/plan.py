@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from reaper.queries import Queries
     from reaper.queries.expiry import DrainForecast
 
+REFUSED = (
+    "warning: a drain would be refused now (RP010) and delete nothing: too few objects were found under the"
+    " object keys of {}; reaper doctor says which were looked for"
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
@@ -46,6 +51,9 @@ def plan(
         told = q.before_batch("drain")
         size, pace = settings.batch_size or told.batch_size, settings.rows_per_second or told.rows_per_second
         made = DrainPlan(_forecast(q, exact, as_json), size, pace)
+        binding = q.key_binding()
+    if binding and binding.confirmed is False:
+        typer.echo(REFUSED.format(binding.table), err=True)
     if as_json:
         formatting.print_json(made.as_dict())
     else:

@@ -150,9 +150,13 @@ select 'refuse', t.tab, 'belongs to ' || pg_get_userbyid(t.relowner) || ', and t
  where not pg_has_role(current_user, t.relowner, 'USAGE')
 union all
 select 'warn', format('%s, constraint %s', f.conrelid::regclass, f.conname),
-       format('refers to %s without CASCADE or SET NULL: rows that it refers to cannot be deleted and stay in reaper.blocked', f.confrelid::regclass),
-       format('alter table %1$s drop constraint %2$I, add constraint %2$I %3$s on delete cascade', f.conrelid::regclass, f.conname,
-              regexp_replace(f.definition, ' ON DELETE [A-Z ]+| NOT VALID', '', 'g'))
+       format('refers to %s without CASCADE or SET NULL: rows that it refers to cannot be deleted and stay in reaper.blocked_rows', f.confrelid::regclass),
+       -- A reference to content is most often that of an old copy of pastes: a cascade would empty it.
+       case when f.confrelid = (select t.oid from tables t where t.name = 'content')
+            then format('alter table %1$s drop constraint %2$I, or drop the table if it is an old copy', f.conrelid::regclass, f.conname)
+            else format('alter table %1$s drop constraint %2$I, add constraint %2$I %3$s on delete cascade', f.conrelid::regclass, f.conname,
+                        regexp_replace(f.definition, ' ON DELETE [A-Z ]+| NOT VALID', '', 'g'))
+       end
   from links f
  where f.confrelid in (select t.oid from tables t)
    and f.conrelid is distinct from (select t.oid from tables t where t.name = 'pastes')

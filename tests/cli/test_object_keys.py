@@ -44,6 +44,9 @@ def test_a_drain_under_wrong_keys_is_refused_and_says_what_to_do(adopted: Run, b
     assert "Bind object_key" in done.err
     assert "reaper verify" in done.err
     assert keys(bucket) == 30
+    planned = adopted("drain", "--dry-run")
+    assert planned.code == 0
+    assert "a drain would be refused now" in planned.err
 
 
 def test_the_keys_are_bound_and_the_next_drain_deletes_the_objects(adopted: Run, bucket: Any) -> None:

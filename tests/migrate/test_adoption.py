@@ -141,6 +141,15 @@ def test_references_that_keep_pastes_from_being_deleted_are_named(empty_db_dsn: 
     assert "on delete cascade" in warning
 
 
+def test_an_old_copy_that_refers_to_content_is_to_be_dropped_and_never_to_cascade(empty_db_dsn: str) -> None:
+    build(
+        empty_db_dsn, "create table pastes_old (content_hash varchar(64) constraint old references content)"
+    )
+    [warning] = migrate(empty_db_dsn).warnings
+    assert "alter table public.pastes_old drop constraint old, or drop the table" in warning
+    assert "on delete cascade" not in warning
+
+
 def test_pastes_without_content_stop_the_migration_until_they_are_mended(empty_db_dsn: str) -> None:
     build(empty_db_dsn, "delete from content where content_hash in ('hash-0', 'hash-1')")
     with pytest.raises(

@@ -12,15 +12,19 @@ as $$
                     else 'nothing is due' end as words
     )
     select array(
-        select case when s.enabled
-                    then format('%s is paused until %s by %s: %s%s. To end the pause: reaper service resume %s',
-                                s.name, reaper_internal.moment(s.paused_until), coalesce(s.paused_by, 'an unknown login'), s.pause_reason,
-                                case when s.name = 'drain' then format(' (%s)', b.words) else '' end, s.name)
-                    else format('the drain is switched off: %s. To switch it on: reaper service enable drain', b.words) end
+        select r.reason
           from reaper.services s
          cross join backlog b
-         where (s.enabled and s.paused_until > p_now) or (s.name = 'drain' and not s.enabled)
-         order by s.name <> 'drain', s.name);
+         cross join lateral (values
+                   (1, s.name = 'drain' and not s.enabled,
+                    format('the drain is switched off: %s. To switch it on: reaper service enable drain', b.words)),
+                   (2, s.paused_until > p_now and (s.enabled or s.name = 'drain'),
+                    format('%s is paused until %s by %s: %s%s. To end the pause: reaper service resume %s',
+                           s.name, reaper_internal.moment(s.paused_until), coalesce(s.paused_by, 'an unknown login'), s.pause_reason,
+                           case when s.name = 'drain' then format(' (%s)', b.words) else '' end, s.name)))
+               as r (place, holds, reason)
+         where r.holds
+         order by s.name <> 'drain', s.name, r.place);
 $$;
 comment on function reaper.pause_reasons(timestamptz, bigint, timestamptz) is
     'Who paused which service, why, until when, and what waits meanwhile, in sentences, for the view reaper.health; also a drain that is switched off.';
