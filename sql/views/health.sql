@@ -49,7 +49,7 @@ comment on view reaper.health is
     'One row: the verdict and its figures; figures stop at 100000. The worst verdict counts: '
     'stalled: no worker is alive while services are due for over settings.worker_silence, or no batch moved for 10 minutes while a run of the drain is due or batches are stuck. '
     'behind: rows that were due at a scheduled start of the drain are still there two hours after it (26 hours after their expiry where it was never planned). '
-    'attention: objects in the DLQ, open circuits, Redis away, services that fail three times in a row or do not start, jobs without a worker, blocked rows, a broken binding, a foreign bucket, a moved clock. '
+    'attention: objects in the DLQ, open circuits, Redis away, services that fail three times in a row, do not start or cannot be planned, jobs without a worker, blocked rows, stuck batches, a broken binding, a foreign bucket, a server without free connections, advisory locks of services held by other logins, a moved clock. '
     'paused: a service is paused, or the drain is switched off; what waits for it then is neither late nor overdue. Else ok.';
 comment on column reaper.health.verdict is 'ok, paused, attention, behind or stalled. Exit codes of reaper status: 0 for ok and paused, 1 for attention and behind, 3 for stalled.';
 comment on column reaper.health.due_rows is 'Number of due pastes not deleted yet, claimed or not; 100000 means at least that many.';
