@@ -61,6 +61,14 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """The next step of a drain: how far it is, and the batch that it released, if it released one."""
+
+    cursor: Cursor
+    batch: Batch | None
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What became of one batch."""
 

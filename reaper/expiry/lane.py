@@ -1,5 +1,7 @@
 """A drain: claim → drop → side effects → finish, batch after batch, in several lanes side by side.
 
+With direct release, claim and drop are one step, a reap (reaper.settings.claim_mode).
+
 PostgreSQL decides everything about rows; here only its decisions are carried out. A lane can be killed at any
 moment: what it held is written in its batch, and the watchdog and the next drain continue from there.
 """
@@ -24,7 +26,7 @@ from reaper.expiry.deletion_retries import Retried, Retries
 from reaper.expiry.held_batches import BatchLimit
 from reaper.expiry.rate import Rate
 from reaper.expiry.settler import Adopted, Settler, always
-from reaper.model import START, Batch, Claim, Cursor, Figures
+from reaper.model import START, Batch, Claim, Cursor, Figures, Taken
 from reaper.ports import ClaimLock
 from reaper.queries import Ask, Queries
 from reaper.telemetry.events import Telemetry
@@ -110,21 +112,21 @@ class Lane:
         self.settler.open()
         if not self.gate(self.stop):
             return Drained(False)
+        take = self._reap if self.session.call(lambda q: q.reaps_directly()) else self._claim_and_drop
         cursor, released, done, figures = START, False, False, Figures()
         self.rate.begin()
         pauses = iter(PAUSES)
         settling: Future[Figures] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
             while not done and (rows := self._may_claim()):
-                claim = self._claim(rows, cursor)
-                if claim is None:
+                taken = take(rows, cursor)
+                if taken is None:
                     self.limit.put_back()
                     pauses = iter(PAUSES) if released else pauses
                     done = not released and not self._looks_again(pauses)
                     cursor, released = START, False
                     continue
-                cursor = claim.cursor
-                batch = self._drop(claim)
+                cursor, batch = taken.cursor, taken.batch
                 previous = settling
                 settling = settler.submit(self.settler.settle, batch, self.stop) if batch else None
                 figures += previous.result() if previous else Figures()
@@ -144,6 +146,25 @@ class Lane:
             if not self.gate(self.stop):
                 return 0
         return rows if not self.stop.is_set() and self.limit.take() else 0
+
+    def _claim_and_drop(self, rows: int, cursor: Cursor) -> Taken | None:
+        claim = self._claim(rows, cursor)
+        return None if claim is None else Taken(claim.cursor, self._drop(claim))
+
+    def _reap(self, rows: int, cursor: Cursor) -> Taken | None:
+        """Without the claim lock: it would be held for the whole release, and only one lane would work."""
+        try:
+            with self.telemetry.step("reap"):
+                taken = self.session.call(lambda q: q.reap_batch(rows, self.worker, cursor))
+        except DatabaseError as error:
+            if not is_transient(error):
+                raise
+            # Other sessions hold what is left; a drain that released something looks once more.
+            self.telemetry.rows_held(error)
+            return None
+        if taken is not None and taken.batch is not None:
+            self.settler.held.add(taken.batch.batch_id)
+        return taken
 
     def _claim(self, rows: int, cursor: Cursor) -> Claim | None:
         with ExitStack() as held, self.telemetry.step("claim"):
@@ -170,7 +191,7 @@ class Lane:
     def _drop(self, claim: Claim) -> Batch | None:
         try:
             with self.telemetry.step("drop"):
-                return self.session.call(lambda q: q.drop_references(claim.batch_id))
+                return self.session.call(lambda q: q.drop_batch(claim.batch_id))
         except ClaimLost:
             self._lost(claim.batch_id)
         except Exception as error:

@@ -16,19 +16,14 @@ from reaper.model import (
     Claim,
     Cursor,
     Figures,
+    Taken,
     object_refs,
 )
 from reaper.queries.base import Area, commits, reads
 from reaper.queries.failure_arguments import Failures
 
-# One round trip instead of two, and arrays, which are read quicker than rows, in binary quicker still. The
-# codes come last: an aggregate is known when all is released.
-RELEASE = """
-select reaper.released_codes(%s), reaper.waits_for_standby(), o.*
-  from (select coalesce(array_agg(d.content_hash), '{}'), coalesce(array_agg(d.backend), '{}'),
-               coalesce(array_agg(d.object_key), '{}'), coalesce(array_agg(d.size_bytes), '{}')
-          from reaper.drop_references(%s) as d) as o
-"""
+# Arrays in binary are read quicker than rows.
+OBJECTS = "content_hashes, backends, object_keys, sizes"
 
 # A moment that Python cannot name is left out.
 OLDEST = "nullif(oldest_due, '-infinity') as oldest_due"
@@ -113,10 +108,34 @@ class Expiry(Area):
         return int(self._db.value("select reaper.count_due()"))
 
     @commits
-    def drop_references(self, batch_id: UUID) -> Batch:
+    def drop_batch(self, batch_id: UUID) -> Batch:
         """Release the rows and references of a batch; what is left to delete outside comes back."""
-        codes, awaits_standby, *columns = self._db.tuples(RELEASE, batch_id, batch_id, binary=True)[0]
+        [(codes, awaits_standby, *columns)] = self._db.tuples(
+            f"select short_codes, awaits_standby, {OBJECTS} from reaper.drop_batch(%s)", batch_id, binary=True
+        )
         return Batch(batch_id, tuple(codes), object_refs(columns), awaits_standby)
+
+    @reads
+    def reaps_directly(self) -> bool:
+        """Whether settings.claim_mode says that due rows are released without being marked first."""
+        return bool(self._db.value("select reaper.reaps_directly()"))
+
+    @commits
+    def reap_batch(self, limit: int, worker: str, cursor: Cursor) -> Taken | None:
+        """Release the oldest due rows from the cursor on, without marking them; None when there are none."""
+        rows = self._db.tuples(
+            "select batch_id, last_expires_at::text, last_short_code, short_codes, awaits_standby,"
+            f" {OBJECTS} from reaper.reap_batch(%s, %s, %s, %s)",
+            limit,
+            worker,
+            cursor.expires_at,
+            cursor.short_code,
+            binary=True,
+        )
+        for batch_id, last_expires_at, last_code, codes, awaits_standby, *columns in rows:
+            batch = Batch(batch_id, tuple(codes), object_refs(columns), awaits_standby)
+            return Taken(Cursor(last_expires_at, last_code), batch)
+        return None
 
     @commits
     def finish_batch(self, batch_id: UUID, failures: Failures) -> Figures:

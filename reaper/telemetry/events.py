@@ -154,6 +154,11 @@ class Telemetry:
             "batch returned, its drop or finish failed", batch=str(batch_id), error=describe(error)
         )
 
+    def rows_held(self, error: ReaperError) -> None:
+        """Due rows were not released, because other sessions hold them."""
+        self.batch_error = describe(error)
+        self._log.warning("due rows locked by other sessions", error=error.message)
+
     def return_failed(self, batch_id: UUID, error: ReaperError) -> None:
         """A batch could not be returned; the next heartbeat tries again."""
         self._log.warning(

@@ -47,7 +47,7 @@ EXECUTE = {
     "disable_service": {"ops"},
     "disown_batch": DOING,
     "drain": DOING,
-    "drop_or_return": DOING,
+    "drop_batch": DOING,
     "drop_references": DOING,
     "enable_policy": {"ops"},
     "enable_service": {"ops"},
@@ -59,6 +59,10 @@ EXECUTE = {
     "extend_paste": DOORS,
     "extend_service_lease": DOING,
     "finish_batch": DOING,
+    "reap_batch": DOING,
+    "reap_expired": DOING,
+    "reap_without_owner": DOING,
+    "reaps_directly": READING,
     "bind": {"app", "ops"},
     "before_batch": READING,
     "enqueue_next_run": DOING,
@@ -176,7 +180,7 @@ TABLES = {"audit", "bindings", "drift", "invalidations", "settings"}
 BOUND = {"pastes", "content"}
 TUNED_BY_OPS = (
     *("blocked_retry", "circuit_failures", "circuit_pause", "drain_slots", "intent_min_age", "keep_codes"),
-    *("batch_size", "rows_per_second", "time_zone"),
+    *("batch_size", "rows_per_second", "time_zone", "claim_mode"),
     *("max_replica_lag", "max_snapshot_age", "pending_action", "wait_for_standby", "worker_silence"),
 )
 UPDATE = {("settings", name): {"ops"} for name in TUNED_BY_OPS}

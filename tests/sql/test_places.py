@@ -9,8 +9,8 @@ from tests.support.paste_fixtures import codes, column, contents, refs, value
 PLACE_OF_CONTENT = "select ctid::text from content where content_hash = %s"
 PLACE_OF_PASTE = "select ctid::text from pastes where short_code = %s"
 LOCKED = "select hashes, places::text[], ref_counts from reaper_internal.lock_contents(array['h'], true)"
-HELD = "select codes, places::text[], hashes from reaper_internal.lock_marked(%s, %s::tid[])"
-# The shapes of claim_expired and lock_marked, that wait between their look at a row and its lock.
+HELD = "select codes, places::text[], hashes from reaper_internal.lock_pastes(%s, %s::tid[], true, reaper.clock())"
+# The shapes of lock_due and lock_pastes, that wait between their look at a row and its lock.
 CLAIM = """
 select h.ctid::text
   from (select p.ctid

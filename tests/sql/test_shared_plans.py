@@ -12,7 +12,7 @@ from tests.support.sql_call_graph import CallGraph
 ROUNDS = 3
 # Each plan that is made is kept, and where nothing forbids it, it reads the whole table.
 TEMPTED = "set plan_cache_mode = force_generic_plan; set random_page_cost = 1000000"
-HOT = ("claim_expired", "drop_references", "finish_batch")
+HOT = ("claim_expired", "drop_references", "reap_expired", "finish_batch")
 # What the hot functions are not to read in these ways, whatever the planner thinks of it.
 UNWANTED = ("Seq Scan", "Bitmap Heap Scan")
 UNREAD = {"pastes", "content", "object_locations", "cleanup_queue", "cleanup_dlq", "retired_keys"}
@@ -85,7 +85,9 @@ class Visitor:
         self.me.call("return_unknown_batches", self.me.name, [])
         self.claimed()
         self.me.call("retire_worker", self.me.name)
-        self.me.call("drop_or_return", self.claimed())
+        self.me.call("drop_batch", self.claimed())
+        self.me.call("reap_batch", 1, self.me.name, "-infinity", None)
+        self.me.call("reap_without_owner", 1, "-infinity", None)
         batch = self.released()
         self.me.call("released_codes", batch)
         self.me.call("disown_batch", batch)
@@ -98,8 +100,8 @@ class Visitor:
             self.me.finish(adopted.batch_id)
         return {
             *("reset_strays", "reset_stuck", "collect_unreferenced", "return_batch", "return_or_disown"),
-            *("return_unknown_batches", "retire_worker", "drop_or_return", "released_codes", "disown_batch"),
-            *("finish_cleanup", "write_off_dlq", "drain"),
+            *("return_unknown_batches", "retire_worker", "drop_batch", "released_codes", "disown_batch"),
+            *("reap_batch", "reap_without_owner", "finish_cleanup", "write_off_dlq", "drain"),
         }
 
 
@@ -113,6 +115,8 @@ def work(me: Worker, db: Connection) -> None:
     )
     me.drop(batch)
     me.finish(batch)
+    (reaped,) = me.call("reap_expired", 5, me.name)
+    me.finish(reaped.batch_id)
 
 
 @pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])

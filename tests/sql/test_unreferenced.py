@@ -169,11 +169,11 @@ def test_content_to_which_a_paste_is_being_inserted_is_not_waited_for_and_not_ta
 def test_a_paste_that_comes_between_the_look_and_the_lock_keeps_its_content(db, left_behind, collect):
     left_behind("x")
     db.execute(
-        "create or replace function reaper_internal.lock_contents(p_hashes text[], p_wait boolean,"
-        " out hashes text[], out places tid[], out ref_counts bigint[], out busy text[])"
+        "create or replace function reaper_internal.lock_contents(p_hashes text[], p_wait boolean)"
+        " returns reaper_internal.locked_contents"
         " language plpgsql security definer set search_path = pg_catalog, reaper, pg_temp as $$ begin"
         " insert into public.pastes (short_code, content_hash) values ('new', 'x');"
-        " hashes := p_hashes; end $$"
+        " return row(p_hashes, null::tid[], null::bigint[], '{}'::text[])::reaper_internal.locked_contents; end $$"
     )
     assert collect() == (1, 0, 0), "refused by the foreign key would be too late"
     assert (codes(db), contents(db)) == ({"new"}, {"x"})

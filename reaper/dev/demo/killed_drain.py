@@ -26,7 +26,7 @@ class KillAfterBatches:
     def __call__(self, point: str, call: Callable[..., Any], *arguments: Any) -> Any:
         """Called instead of every call to the outside."""
         answer = call(*arguments)
-        if point == "drop_references":
+        if point == "drop_batch":
             self._released += 1
             if self._released > BATCHES_BEFORE:
                 os.kill(os.getpid(), signal.SIGKILL)

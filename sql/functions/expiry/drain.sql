@@ -1,5 +1,6 @@
--- drain: the database half of a drain, for psql: claim, drop, commit, until nothing is due.
--- Its released batches are ownerless: the next worker adopts them and deletes objects and cache entries.
+-- drain: the database half of a drain, for psql: release a batch, commit, until nothing is due.
+-- Its batches are ownerless: the next worker adopts them and deletes objects and cache entries. Rows are released directly, whatever
+-- settings.claim_mode says: this session may be cancelled at any moment, and must leave no row marked.
 -- A procedure that commits can have neither SECURITY DEFINER nor a SET clause, so every name here is qualified.
 create or replace procedure reaper.drain(
     p_batch_size     integer default 1000,
@@ -9,17 +10,15 @@ create or replace procedure reaper.drain(
     language plpgsql
 as $$
 declare
-    v_worker   text    := pg_catalog.format('drain:%s:%s', pg_catalog.pg_backend_pid(), pg_catalog.gen_random_uuid());
     v_after    timestamptz := '-infinity';
     v_code     text;
-    v_claim    record;
+    v_reaped   record;
     v_batches  integer := 0;
     v_released integer := 0;
-    v_failed   integer := 0;
     v_rows     bigint  := 0;
-    v_dropped  integer;
     v_pauses   float8[] := '{0.05, 0.2, 1}';
     v_futile   integer := 0;
+    v_held     text;
     v_pause    text;
 begin
     -- A transaction that began before this statement is a transaction block, unless the extended protocol began it with its first message;
@@ -45,15 +44,13 @@ begin
         -- A pause that begins meanwhile holds from the next claim on.
         v_pause := case when p_despite_pause is not true then reaper.pause_of('drain') end;
         exit when v_pause is not null;
-        -- A claim that a server crash undoes is repeated; the drop makes its own commit durable.
-        perform pg_catalog.set_config('synchronous_commit', 'off', true);
-        select c.* into v_claim from reaper.claim_expired(p_batch_size, v_worker, v_after, v_code) as c;
+        select r.* into v_reaped from reaper.reap_without_owner(p_batch_size, v_after, v_code) as r;
         commit;
-        if v_claim.batch_id is null then
-            -- The cursor has passed rows that were inserted late or returned: the drain ends only when a pass from the start
-            -- releases nothing. A claim from the start takes what earlier drops had to leave; rows that another transaction still
-            -- holds are tried a second and a third time: most often it was another drain. Rows whose content is held were waited
-            -- for already.
+        v_held := v_reaped.error;
+        exit when v_held is not null;
+        if v_reaped.batch_id is null then
+            -- The cursor has passed rows that were inserted late or left: the drain ends only when a pass from the start releases nothing.
+            -- Rows that drops of others left marked, and that another transaction still holds, are tried a second and a third time.
             if v_released > 0 then
                 v_futile := 0;
             else
@@ -69,25 +66,17 @@ begin
             v_code := null;
             continue;
         end if;
-
-        v_dropped := reaper.drop_or_return(v_claim.batch_id);
-        commit;
-        v_after := v_claim.last_expires_at;
-        v_code := v_claim.last_short_code;
-        if v_dropped is null then
-            v_failed := v_failed + 1;
-        else
-            v_batches := v_batches + 1;
-            v_released := v_released + v_dropped;
-            v_rows := v_rows + v_dropped;
-        end if;
+        v_after := v_reaped.last_expires_at;
+        v_code := v_reaped.last_short_code;
+        v_batches := v_batches + 1;
+        v_released := v_released + 1;
+        v_rows := v_rows + v_reaped.released;
     end loop;
     raise notice 'drained % in %; the next worker adopts them and deletes objects and cache entries',
         pg_catalog.concat_ws(' ', v_rows, case when v_rows = 1 then 'row' else 'rows' end),
         pg_catalog.concat_ws(' ', v_batches, case when v_batches = 1 then 'batch' else 'batches' end);
-    if v_failed > 0 then
-        raise notice '% not released (no lock, or no longer held); the rows were returned to NOT_EXPIRED',
-            pg_catalog.concat_ws(' ', v_failed, case when v_failed = 1 then 'batch was' else 'batches were' end);
+    if v_held is not null then
+        raise warning 'drain ended before all rows were released: %', v_held;
     end if;
     if v_pause is not null then
         raise warning 'drain stopped before its next batch: %', v_pause;
@@ -95,7 +84,7 @@ begin
 end;
 $$;
 comment on procedure reaper.drain(integer, integer, boolean) is
-    'Claims and releases due pastes batch by batch, with a COMMIT after each, until nothing more can be released, p_max_batches are done, or the drain is paused. '
+    'Releases due pastes batch by batch, as reap_expired does, with a COMMIT after each, until nothing more can be released, p_max_batches are done, or the drain is paused. '
     'While the drain is paused it refuses (RP011), unless p_despite_pause. '
     'Call it outside a transaction block (2D000). A notice says so while it was not looked yet whether objects lie under the bound object keys. '
     'The next worker adopts the batches and deletes objects and cache entries.';

@@ -18,7 +18,7 @@ declare
     v_page     text[];
     v_hashes   text[];
     v_gone     record;
-    v_objects  record;
+    v_objects  reaper_internal.released_objects;
 begin
     perform reaper_internal.require_read_committed();
     perform reaper_internal.require_limit(p_limit);
@@ -33,16 +33,15 @@ begin
     v_hashes := (reaper_internal.lock_contents(reaper_internal.unreferenced_among(v_page, v_before), false)).hashes;
     v_hashes := reaper_internal.unreferenced_among(v_hashes, v_before);
     select * into v_gone from reaper_internal.delete_unreferenced(v_hashes, v_now);
-    select * into v_objects
-      from reaper_internal.release_objects(v_gone.object_hashes, v_gone.object_keys, v_gone.object_sizes, v_now);
-    perform reaper_internal.require_rights('content', '{UPDATE,DELETE}');  -- as in drop_references
+    v_objects := reaper_internal.release_objects(v_gone.object_hashes, v_gone.object_keys, v_gone.object_sizes, v_now);
+    perform reaper_internal.require_kept_rights();
 
     insert into reaper.batches (
         batch_id, state, short_codes, object_hashes, object_backends, object_keys, object_sizes,
         rows_claimed, claimed_at, held_since, released_at)
-    select gen_random_uuid(), 'RELEASED', '{}', v_objects.object_hashes, v_objects.object_backends, v_objects.object_keys, v_objects.object_sizes,
+    select gen_random_uuid(), 'RELEASED', '{}', v_objects.hashes, v_objects.backends, v_objects.keys, v_objects.sizes,
            0, v_now, v_now, v_now
-     where v_objects.object_hashes <> '{}';
+     where v_objects.hashes <> '{}';
 
     update reaper.unreferenced_scan s
        set after = case when cardinality(v_page) = p_limit then v_page[p_limit] else '' end;

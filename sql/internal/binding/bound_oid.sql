@@ -2,12 +2,15 @@
 -- to end in an error.
 create or replace function reaper_internal.bound_oid(p_bound_table text)
     returns regclass
-    language sql stable
+    language plpgsql stable
 as $$
-    select c.oid::regclass
-      from pg_catalog.pg_class c
-      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = (parse_ident(p_bound_table))[1] and c.relname = (parse_ident(p_bound_table))[2];
+begin
+    return (
+        select c.oid::regclass
+          from pg_catalog.pg_class c
+          join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+         where n.nspname = (parse_ident(p_bound_table))[1] and c.relname = (parse_ident(p_bound_table))[2]);
+end;
 $$;
 comment on function reaper_internal.bound_oid(text) is
     'The table with this schema and name; null if there is none.';

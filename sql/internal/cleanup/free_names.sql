@@ -17,6 +17,11 @@ begin
     if not exists (select from reaper.retired_keys) then
         return;
     end if;
+    -- Only the transaction that settles a batch queues its names, so while both queues are empty none of these is owed.
+    if not exists (select from reaper.cleanup_queue) and not exists (select from reaper.cleanup_dlq) then
+        delete from reaper.retired_keys k where k.object_key = any (p_keys);
+        return;
+    end if;
     for v_look in 1 .. 2 loop
         v_owed := array(select q.object_key from reaper.cleanup_queue q where q.backend = any (v_backends) and q.object_key = any (p_keys)
                         union all

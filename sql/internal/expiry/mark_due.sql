@@ -17,8 +17,14 @@ declare
     v_marked  record;
 begin
     loop
-        v_due := reaper_internal.lock_due(p_limit, p_after, p_after_code, p_now);
-        exit when v_due.codes is null;
+        begin
+            v_due := reaper_internal.lock_due(p_limit, p_after, p_after_code, p_now);
+            if v_due.codes is null then
+                raise no_data_found;  -- Undoes the locks: the claim may wait for another one next.
+            end if;
+        exception when no_data_found then
+            return;
+        end;
         v_marked := reaper_internal.mark_or_block(v_due.codes, v_due.places, p_now);
         if v_marked.codes <> '{}' then
             codes := v_marked.codes;

@@ -2,43 +2,27 @@
 -- One bad row costs a few savepoints and never stops a drain. Transient errors (locks, deadlocks, resources) are raised to the caller, who
 -- tries the whole batch again. Missing rights, which concern all rows, are found before (require_binding).
 create or replace function reaper_internal.release_or_block(
-    in  p_codes        text[],
-    in  p_places       tid[],
-    in  p_now          timestamptz,
-    in  p_may_leave    integer,
-    in  p_statuses     jsonb,
-    out deleted_codes  text[],
-    out busy_codes     text[],
-    out object_hashes  text[],
-    out object_keys    text[],
-    out object_sizes   bigint[],
-    out rows_returned  integer,
-    out rows_blocked   integer
+    p_codes    text[],
+    p_places   tid[],
+    p_marked   boolean,
+    p_now      timestamptz,
+    p_attempt  text,
+    p_statuses jsonb
 )
+    returns reaper_internal.release
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
-    set enable_hashjoin = off
-    set enable_mergejoin = off
     set jit = off
 as $$
 declare
     v_half     integer := cardinality(p_codes) / 2;
-    v_left     record;
-    v_right    record;
     v_state    text;
     v_message  text;
+    v_release  reaper_internal.release := row('{}', '{}', '{}', '{}', '{}', 0, 0);
 begin
     begin
-        select * into v_left from reaper_internal.release_rows(p_codes, p_places, p_now, p_may_leave, p_statuses);
-        deleted_codes := v_left.deleted_codes;
-        busy_codes    := v_left.busy_codes;
-        object_hashes := v_left.object_hashes;
-        object_keys   := v_left.object_keys;
-        object_sizes  := v_left.object_sizes;
-        rows_returned := v_left.rows_returned;
-        rows_blocked  := v_left.rows_blocked;
-        return;
+        return reaper_internal.release_rows(p_codes, p_places, p_marked, p_now, p_attempt, p_statuses);
     exception when others then
         v_state := sqlstate;
         v_message := sqlerrm;
@@ -48,30 +32,21 @@ begin
     end;
 
     if v_half = 0 then
-        deleted_codes := '{}';
-        object_hashes := '{}';
-        object_keys   := '{}';
-        object_sizes  := '{}';
-        rows_returned := 0;
-        rows_blocked  := reaper_internal.block_rows(p_codes, p_now, v_state, v_message, p_statuses);
-        -- The row may still be marked: the failed attempt released its lock, and another transaction may hold it by now.
-        select r.busy_codes into busy_codes from reaper_internal.return_rows(p_codes, p_statuses) as r;
-        return;
+        v_release.rows_blocked := reaper_internal.block_rows(p_codes, p_now, v_state, v_message, p_statuses);
+        if p_marked then
+            -- The row may still be marked: the failed attempt released its lock, and another transaction may hold it by now.
+            v_release.busy_codes := (reaper_internal.return_rows(p_codes, p_statuses)).busy_codes;
+        end if;
+        return v_release;
     end if;
 
-    -- Halves would lock contents in any order, and could deadlock with another batch: lock all of them now.
-    perform reaper_internal.lock_contents(array(select p.content_hash from reaper.pastes p where p.short_code = any (p_codes)), p_may_leave is null);
-    select * into v_left from reaper_internal.release_or_block(p_codes[:v_half], p_places[:v_half], p_now, p_may_leave, p_statuses);
-    select * into v_right from reaper_internal.release_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_now, p_may_leave, p_statuses);
-    deleted_codes := v_left.deleted_codes || v_right.deleted_codes;
-    busy_codes    := v_left.busy_codes || v_right.busy_codes;
-    object_hashes := v_left.object_hashes || v_right.object_hashes;
-    object_keys   := v_left.object_keys || v_right.object_keys;
-    object_sizes  := v_left.object_sizes || v_right.object_sizes;
-    rows_returned := v_left.rows_returned + v_right.rows_returned;
-    rows_blocked  := v_left.rows_blocked + v_right.rows_blocked;
+    -- Halves would lock contents in any order, and could deadlock with another batch: lock all of them now, and wait for none after that.
+    perform reaper_internal.lock_contents(array(select p.content_hash from reaper.pastes p where p.short_code = any (p_codes)), p_attempt = 'wait');
+    return reaper_internal.merge_releases(
+        reaper_internal.release_or_block(p_codes[:v_half], p_places[:v_half], p_marked, p_now, 'leave_all', p_statuses),
+        reaper_internal.release_or_block(p_codes[v_half + 1:], p_places[v_half + 1:], p_marked, p_now, 'leave_all', p_statuses));
 end;
 $$;
-comment on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer, jsonb) is
-    'For drop_references: release_rows on all codes, or on ever smaller parts; rows that PostgreSQL refuses to delete are recorded in reaper.blocked.';
-revoke all on function reaper_internal.release_or_block(text[], tid[], timestamptz, integer, jsonb) from public;
+comment on function reaper_internal.release_or_block(text[], tid[], boolean, timestamptz, text, jsonb) is
+    'For release_patiently: release_rows on all codes, or on ever smaller parts; rows that PostgreSQL refuses to delete are recorded in reaper.blocked.';
+revoke all on function reaper_internal.release_or_block(text[], tid[], boolean, timestamptz, text, jsonb) from public;

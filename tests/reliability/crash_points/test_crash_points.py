@@ -103,5 +103,5 @@ def suffer(world: CrashWorld, job: str, *faults: ProcessFault) -> None:
 
 def test_a_release_that_does_not_write_down_what_it_owes_is_found_out(world: CrashWorld) -> None:
     world.sql(FORGETFUL)
-    world.die(world.errand("drain", ProcessFault("after", "drop_references")))
+    world.die(world.errand("drain", ProcessFault("after", "drop_batch")))
     assert any("nobody knows" in said for said in world.complaints())

@@ -14,7 +14,7 @@ from tests.support.process_faults import ProcessFault
 # Where a drain has a batch that others take away, and where others have something of that kind.
 BATCHES = (
     "after claim_expired",
-    "before drop_references",
+    "before drop_batch",
     "before cache.forget",
     "before objects.delete",
     "before finish_batch",

@@ -31,7 +31,7 @@ def read(store: Store, code: str) -> bytes | None:
 
 
 @pytest.mark.parametrize("meanwhile", [nothing, taken_over])
-@pytest.mark.parametrize("point", ["after claim_expired", "after drop_references", "after cache.forget"])
+@pytest.mark.parametrize("point", ["after claim_expired", "after drop_batch", "after cache.forget"])
 def test_a_worker_that_stops_before_its_deletion_deletes_nothing_that_was_created_since(
     world: World, point: str, meanwhile: Step
 ) -> None:

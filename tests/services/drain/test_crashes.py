@@ -10,7 +10,7 @@ from tests.support.world import World
 
 POINTS = [
     "after claim_expired",
-    "after drop_references",
+    "after drop_batch",
     "after cache.forget",
     "after objects.delete",
     "before finish_batch",

@@ -282,7 +282,7 @@ def busy(point: str, times: int) -> tuple[ProcessFault, ...]:
 JOBS: dict[str, Job] = {
     "drain": Job(drain),
     "drain whose claim is not answered": Job(drain, lost("claim_expired")),
-    "drain that gets no locks": Job(drain, busy("drop_references", 3)),
+    "drain that gets no locks": Job(drain, busy("drop_batch", 3)),
     "drain of keys that are not known yet": Job(drain, around=keys_not_known_yet),
     "drain without cache": Job(drain, lost("cache.forget")),
     "drain without backend": Job(drain, lost("objects.delete")),
