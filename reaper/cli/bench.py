@@ -41,6 +41,19 @@ _Page = Annotated[
         show_default=False,
     ),
 ]
+_PgBin = Annotated[
+    Path | None,
+    typer.Option(
+        "--pg-bin",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        resolve_path=True,
+        help="The programs of the PostgreSQL to run on, 15 to 18, such as /usr/lib/postgresql/15/bin;"
+        " goes before REAPER_PG_BIN.",
+        show_default=False,
+    ),
+]
 _Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the order of the methods.")]
 
 
@@ -60,6 +73,7 @@ def bench(
     seed: _Seed = 1,
     output: _Output = Path(".reaper/bench"),
     page: _Page = None,
+    pg_bin: _PgBin = None,
 ) -> None:
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
@@ -85,7 +99,7 @@ def bench(
         console.width = WIDTH
     try:
         with _progress(chosen) as announce:
-            results = measure(chosen, announce)
+            results = measure(chosen, announce, pg_bin)
     except EmbeddedError as error:
         raise ConfigError(str(error)) from None
     publish(results, console, output, page)

@@ -20,8 +20,8 @@ def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
     when = f"Measured on {results.began:%d %B %Y} with `reaper bench`, plan {results.plan}"
     return "\n\n".join(
         [
-            f"{when}: {results.machine.sentence}.",
-            "PostgreSQL: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
+            f"{when}, on PostgreSQL {results.server_version}: {results.machine.sentence}.",
+            "Settings: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
             *(f"**{warning}**" for warning in results.warnings),
             _table(figure_tables.goals(targets)),
             f"![Throughput of each method]({plots}/throughput.svg)",

@@ -16,7 +16,7 @@ from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import median, paired_ratio, percentile
 from reaper.dev.bench.workload import Workload
 
-SCHEMA = 2
+SCHEMA = 3
 # More points than this make a file large and a plot no clearer.
 CLAIMS_KEPT = 500
 # With more than this used by others, ratios say as much about the neighbours as about us.
@@ -38,6 +38,16 @@ class Results:
     runs: tuple[Run, ...]
     growth: Growth
     foreground: tuple[Phase, ...]
+
+    @property
+    def server_version(self) -> str:
+        """The version of PostgreSQL without what its packager adds, such as 15.18; empty if unknown."""
+        return self.settings.get("server_version", "").partition(" ")[0]
+
+    @property
+    def server_major(self) -> int:
+        """The major version of PostgreSQL; 0 if unknown."""
+        return int(self.server_version.partition(".")[0] or 0)
 
     def workloads(self) -> list[Workload]:
         """Every workload that methods were compared on, in the order of the run."""
@@ -115,6 +125,7 @@ def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
             "seconds": round(results.seconds, 1),
             "machine": asdict(results.machine),
             "others_share": round(results.others, 3),
+            "server_version": results.server_version,
             "settings": dict(results.settings),
             "targets": targets,
             "runs": [_run(run) for run in results.runs],

@@ -51,4 +51,5 @@ def results() -> Results:
     )
     machine = Machine(2, "a processor", 8.0, "Linux 6", "3.12")
     began = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-    return Results("quick", "0.1.0", began, 61.0, machine, {"fsync": "on"}, tuple(runs), growth, phases)
+    settings = {"fsync": "on", "server_version": "18.6 (packaged)"}
+    return Results("quick", "0.1.0", began, 61.0, machine, settings, tuple(runs), growth, phases)

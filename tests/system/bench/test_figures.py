@@ -63,9 +63,10 @@ def test_what_was_not_measured_is_neither_reached_nor_missed(results: Results):
 
 def test_the_json_document_says_everything_once_more(results: Results):
     document = json.loads(as_json(results, [t.as_json() for t in targets.judge(results)]))
-    assert document["schema"] == 2
+    assert (document["schema"], document["server_version"]) == (3, "18.6")
     assert set(document) == {
-        *("schema", "plan", "version", "began", "seconds", "machine", "others_share", "settings", "targets"),
+        *("schema", "plan", "version", "began", "seconds", "machine", "others_share", "server_version"),
+        *("settings", "targets"),
         *("runs", "growth", "pinned", "foreground", "problems"),
     }
     run = document["runs"][0]
@@ -132,6 +133,7 @@ def test_a_run_leaves_tables_json_plots_and_a_page(results: Results, tmp_path: P
     assert shown.endswith("after\n")
     assert "old" not in shown
     assert "| floor |" in shown
+    assert "on PostgreSQL 18.6: 2 CPUs" in shown
     assert (tmp_path / "performance" / "throughput.svg").exists()
 
 
