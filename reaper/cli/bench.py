@@ -26,8 +26,10 @@ _Rows = Annotated[
         show_default="200000",
     ),
 ]
-_Quick = Annotated[bool, typer.Option("--quick", help="About one minute.")]
-_Big = Annotated[bool, typer.Option("--big", help="Up to ten million rows: an hour or more, 20 GB of disk.")]
+_Quick = Annotated[bool, typer.Option("--quick", help="About a minute and a half.")]
+_Big = Annotated[
+    bool, typer.Option("--big", help="Up to ten million rows: two hours or more, 20 GB of disk.")
+]
 _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Where results.json and the plots go.")
 ]
@@ -77,8 +79,8 @@ def bench(
 ) -> None:
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
-    Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards: a quarter of an hour on
-    two cores. Each method gets a fresh copy of the same data, in shuffled order, thrice at least, and
+    Runs on PostgreSQL, Valkey and S3 servers of its own, which are gone afterwards: twenty minutes on two
+    cores. Each method gets a fresh copy of the same data, in shuffled order, thrice at least, and
     is checked for what it left behind. Exit code 1 when one left something that it had promised to delete.
     """
     try:

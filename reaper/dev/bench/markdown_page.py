@@ -27,6 +27,7 @@ def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
             f"![Throughput of each method]({plots}/throughput.svg)",
             _table(figure_tables.comparison(results, first)),
             *(_table(figure_tables.comparison(results, workload)) for workload in rest),
+            _table(figure_tables.keys(results)),
             f"![Cost per row by size, and claims over the course of a drain]({plots}/growth.svg)",
             _table(figure_tables.growth(results)),
             f"![Waiting time of readers and writers beside a drain]({plots}/foreground.svg)",

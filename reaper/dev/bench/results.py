@@ -11,7 +11,9 @@ from typing import Any
 
 from reaper.dev.bench.cost_growth import Growth
 from reaper.dev.bench.foreground_latency import PACES, Phase
+from reaper.dev.bench.key_costs import KeyCosts
 from reaper.dev.bench.machine import Machine
+from reaper.dev.bench.pinned_snapshot import Snapshots
 from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import median, paired_ratio, percentile
 from reaper.dev.bench.workload import Workload
@@ -36,7 +38,9 @@ class Results:
     machine: Machine
     settings: Mapping[str, str]
     runs: tuple[Run, ...]
+    keys: KeyCosts
     growth: Growth
+    snapshots: Snapshots
     foreground: tuple[Phase, ...]
 
     @property
@@ -77,9 +81,18 @@ class Results:
             [run.rate for run in self.of(workload, ours)], [run.rate for run in self.of(workload, theirs)]
         )
 
+    def cpu_ratio(self, workload: Workload, ours: Variant, theirs: Variant) -> float:
+        """How much less CPU one took for a row than the other, round by round."""
+        return paired_ratio(
+            [run.cpu_per_row for run in self.of(workload, theirs)],
+            [run.cpu_per_row for run in self.of(workload, ours)],
+        )
+
     @property
     def _every_run(self) -> tuple[Run, ...]:
-        return (*self.runs, *(run for rounds in self.growth.parts for run in rounds.runs))
+        snapshots = [rounds for _, rounds in self.snapshots.parts]
+        apart = (*self.keys.parts, *self.growth.parts, *snapshots)
+        return (*self.runs, *(run for rounds in apart for run in rounds.runs))
 
     @property
     def problems(self) -> list[str]:
@@ -115,7 +128,6 @@ class Results:
 
 def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
     """The document that other programs read."""
-    growth = results.growth
     return json.dumps(
         {
             "schema": SCHEMA,
@@ -129,14 +141,11 @@ def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
             "settings": dict(results.settings),
             "targets": targets,
             "runs": [_run(run) for run in results.runs],
-            "growth": [
-                _run(run, claims=True)
-                for rounds in (*growth.sizes, *growth.in_cohorts, *growth.floors)
-                for run in rounds.runs
-            ],
-            "pinned": {
+            "keys": [_run(run) for rounds in results.keys.parts for run in rounds.runs],
+            "growth": [_run(run, claims=True) for rounds in results.growth.parts for run in rounds.runs],
+            "snapshots": {
                 name: [_run(run, claims=True) for run in rounds.runs]
-                for name, rounds in (("free", growth.free), ("pinned", growth.pinned))
+                for name, rounds in results.snapshots.parts
             },
             "foreground": [_phase(phase) for phase in results.foreground],
             "problems": results.problems,

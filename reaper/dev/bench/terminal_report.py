@@ -21,6 +21,7 @@ def show(console: Console, results: Results, targets: Sequence[Target]) -> None:
     console.print("Settings: " + ", ".join(f"{name} {value}" for name, value in results.settings.items()))
     for table in (
         *(figure_tables.comparison(results, workload) for workload in results.workloads()),
+        figure_tables.keys(results),
         figure_tables.growth(results),
         figure_tables.foreground(results),
         figure_tables.goals(targets),

@@ -17,9 +17,10 @@ def small_plan() -> Plan:
     return Plan(
         name="tiny",
         comparisons=(
-            Comparison(Workload("random order", 400), (variants.FLOOR, variants.DATABASE[1]), 1),
-            Comparison(Workload("with Valkey and S3", 400), (variants.EVERYTHING[2],), 1),
+            Comparison(Workload("random order", 400), (variants.FLOOR, variants.DIRECT[1]), 1),
+            Comparison(Workload("with Valkey and S3", 400), (variants.EVERYTHING_DIRECT,), 1),
         ),
+        keys=Workload("keys", 400),
         growth=(100,),
         rounds=1,
         pinned=Workload("pinned", 400),
@@ -30,6 +31,7 @@ def small_plan() -> Plan:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("direct_release")
 def test_a_run_announces_each_step_and_finds_nothing_wrong():
     announced: list[str] = []
     plan = small_plan()
