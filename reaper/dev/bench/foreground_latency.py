@@ -38,6 +38,8 @@ class LatencyRound:
 
     latencies: tuple[float, ...]
     rows_per_second: float = 0.0
+    # What the drain itself found wrong with the way it went.
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,6 @@ def _idle(load: ForegroundLoad, seconds: float) -> LatencyRound:
 def _beside(load: ForegroundLoad, addresses: Addresses, drain: ReaperDrain, workers: int) -> LatencyRound:
     with started_processes(drain, workers, addresses) as processes, load.watched() as latencies:
         began = time.perf_counter()
-        rows = sum(work.rows for work in processes.go())
-        rate = rows / (time.perf_counter() - began)
-    return LatencyRound(tuple(latencies), rate)
+        works = processes.go()
+        rate = sum(work.rows for work in works) / (time.perf_counter() - began)
+    return LatencyRound(tuple(latencies), rate, tuple(p for work in works for p in work.problems))

@@ -100,9 +100,10 @@ class Results:
         found = [
             f"{run.variant.name} on {run.workload.name}: {p}" for run in self._every_run for p in run.problems
         ]
-        return found + [
-            f"{phase.name}: no row was drained" for phase in self.foreground[1:] if not phase.rows_per_second
-        ]
+        for phase in self.foreground[1:]:
+            found += [f"{phase.name}: {p}" for each in phase.rounds for p in each.problems]
+            found += [] if phase.rows_per_second else [f"{phase.name}: no row was drained"]
+        return found
 
     @property
     def warnings(self) -> list[str]:

@@ -111,6 +111,14 @@ def test_what_the_check_found_is_told(results: Results):
     ]
 
 
+def test_what_a_drain_beside_the_foreground_found_wrong_is_told(results: Results):
+    wrong = Phase(Kind.STEADY_DIRECT, (LatencyRound((0.001,), 2000.0, ("rows were marked",)),))
+    idle, *_ = results.foreground
+    assert replace(results, foreground=(idle, wrong)).problems == [
+        "draining at 2,000 rows/s, direct: rows were marked"
+    ]
+
+
 def test_a_busy_machine_is_told(results: Results):
     assert results.warnings == []
     busy_drain = all_busy(results.snapshots.direct)
