@@ -11,7 +11,7 @@ setup: ## build .venv
 demo: ## run the demo, with servers of its own
 	@python3 run.py demo
 
-bench: ## run the benchmark, a quarter of an hour
+bench: ## run the benchmark, about twenty minutes
 	@python3 run.py bench
 
 test: ## run the tests

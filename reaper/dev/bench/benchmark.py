@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 
-from reaper.dev.bench import cost_growth, foreground_latency, machine
+from reaper.dev.bench import cost_growth, foreground_latency, key_costs, machine, pinned_snapshot
 from reaper.dev.bench.plan import Comparison, Plan
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.runner import Run, Runner
@@ -16,13 +17,18 @@ from reaper.dev.bench.servers import Servers
 Announce = Callable[[str], None]
 
 
-def measure(plan: Plan, announce: Announce) -> Results:
-    """Run everything in the plan; `announce` is called once before each step of it."""
+def measure(plan: Plan, announce: Announce, pg_bin: Path | None = None) -> Results:
+    """Run everything in the plan; `announce` is called once before each step of it.
+
+    The PostgreSQL that it runs on is the one whose programs are in `pg_bin`, else the one that is found.
+    """
     began, clock = datetime.now(UTC), time.monotonic()
-    with Servers() as servers:
+    with Servers(pg_bin) as servers:
         runner = Runner(servers, plan.seed, announce)
         runs = [run for comparison in plan.comparisons for run in _compare(runner, comparison)]
-        grown = cost_growth.measure(runner, plan.growth, plan.pinned, plan.rounds)
+        keys = key_costs.measure(runner, plan.keys, plan.rounds)
+        grown = cost_growth.measure(runner, plan.growth, plan.rounds)
+        snapshots = pinned_snapshot.measure(runner, plan.pinned, plan.rounds)
         phases = foreground_latency.measure(
             servers, plan.foreground, plan.foreground_seconds, plan.rounds, plan.seed, announce
         )
@@ -34,7 +40,9 @@ def measure(plan: Plan, announce: Announce) -> Results:
             machine=machine.describe(),
             settings=servers.settings(),
             runs=tuple(runs),
+            keys=keys,
             growth=grown,
+            snapshots=snapshots,
             foreground=phases,
         )
 

@@ -40,8 +40,7 @@ class CorrectnessCheck:
         """What is not as it should be, in plain words; nothing is as it should be."""
         with db.connect(addresses.dsn, "bench:check") as connection:
             found = [*_about_rows(connection, method, addresses, rows)]
-            if method.promise is not Promise.ROWS:
-                found += _about_counts(connection)
+            found += _about_content(connection, method)
             found += _about_batches(connection, method)
             if method.promise is Promise.EVERYTHING:
                 found += self._about_objects(connection, addresses)
@@ -69,8 +68,12 @@ def _about_rows(connection: Connection, method: Method, addresses: Addresses, ro
     ]
 
 
-def _about_counts(connection: Connection) -> list[str]:
+def _about_content(connection: Connection, method: Method) -> list[str]:
+    if method.promise is Promise.ROWS:
+        return []
     drifted, unnamed, _ = _row(connection, _COUNTS)
+    if method.promise is Promise.UNCOUNTED:
+        drifted = 0
     return [
         *([f"{drifted} reference counts are wrong"] if drifted else []),
         *([f"{unnamed} contents without a paste are left"] if unnamed else []),

@@ -39,13 +39,14 @@ def comparison(results: Results, workload: Workload) -> FigureTable:
 
 
 def growth(results: Results) -> FigureTable:
-    """One worker on ever larger tables, and beside a pinned snapshot."""
+    """One worker on ever larger tables beside the floor, and beside a pinned snapshot."""
     measured = results.growth
-    named = [(rounds.workload.name, rounds) for rounds in (*measured.sizes, *measured.in_cohorts)]
-    named += [(f"floor, {rounds.workload.name}", rounds) for rounds in measured.floors]
-    named += [("no snapshot pinned", measured.free), ("snapshot pinned", measured.pinned)]
+    both = (measured.random, measured.cohort)
+    named = [(f"direct, {rounds.workload.name}", rounds) for order in both for rounds in order.drains]
+    named += [(f"floor, {rounds.workload.name}", rounds) for order in both for rounds in order.floors]
+    named += results.snapshots.parts
     return FigureTable(
-        "Growth, one worker",
+        "Growth and pinned snapshots, one worker",
         (
             "",
             "µs/row",
@@ -55,6 +56,23 @@ def growth(results: Results) -> FigureTable:
             "dead tuples/row",
         ),
         tuple((name, *_growth(rounds)) for name, rounds in named),
+    )
+
+
+def keys(results: Results) -> FigureTable:
+    """One worker where objects have random names, and where they have their bare hashes."""
+    named = [
+        row
+        for way, random, bare in results.keys.pairs
+        for row in (
+            (f"{way}, random keys", random, random),
+            (f"{way}, bare-hash keys", bare, random),
+        )
+    ]
+    return FigureTable(
+        "Object keys, one worker",
+        ("", "µs/row", "spread", "÷ random keys", "CPU µs/row", "÷ random keys"),
+        tuple((name, *_key_costs(rounds, random)) for name, rounds, random in named),
     )
 
 
@@ -107,6 +125,16 @@ def _growth(rounds: Rounds) -> tuple[str, ...]:
         f"{rounds.cpu_per_row:.1f}",
         *(NOTHING if math.isnan(claim) else f"{claim:.1f}" for claim in claims),
         f"{rounds.dead_tuples_per_row:.2f}",
+    )
+
+
+def _key_costs(rounds: Rounds, random: Rounds) -> tuple[str, ...]:
+    return (
+        f"{rounds.seconds_per_row * 1e6:.1f}",
+        f"±{rounds.spread / 2:.0%}",
+        f"{rounds.times_slower(random):.2f}",
+        f"{rounds.cpu_per_row:.1f}",
+        f"{rounds.times_more_cpu(random):.2f}",
     )
 
 

@@ -20,13 +20,14 @@ def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
     when = f"Measured on {results.began:%d %B %Y} with `reaper bench`, plan {results.plan}"
     return "\n\n".join(
         [
-            f"{when}: {results.machine.sentence}.",
-            "PostgreSQL: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
+            f"{when}, on PostgreSQL {results.server_version}: {results.machine.sentence}.",
+            "Settings: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
             *(f"**{warning}**" for warning in results.warnings),
             _table(figure_tables.goals(targets)),
             f"![Throughput of each method]({plots}/throughput.svg)",
             _table(figure_tables.comparison(results, first)),
             *(_table(figure_tables.comparison(results, workload)) for workload in rest),
+            _table(figure_tables.keys(results)),
             f"![Cost per row by size, and claims over the course of a drain]({plots}/growth.svg)",
             _table(figure_tables.growth(results)),
             f"![Waiting time of readers and writers beside a drain]({plots}/foreground.svg)",

@@ -17,6 +17,7 @@ class Promise(StrEnum):
     EVERYTHING = "rows, references, content, objects and cache entries"
     DATABASE = "rows, references and content"
     JOURNALLED = "rows, references and content; objects are owed in batches"
+    UNCOUNTED = "rows and content; references are looked up, their counts stay"
     ROWS = "rows only"
 
 
@@ -45,6 +46,8 @@ class Work:
     claims: tuple[Step, ...] = ()
     # Sum of the time in each step, by its name.
     steps: tuple[tuple[str, float], ...] = ()
+    # What the method itself found wrong with the way it went.
+    problems: tuple[str, ...] = ()
 
 
 Go = Callable[[], Work]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reaper.dev.bench import cost_growth, foreground_latency, variants
+from reaper.dev.bench import cost_growth, foreground_latency, key_costs, pinned_snapshot, variants
 from reaper.dev.bench.runner import Variant
 from reaper.dev.bench.workload import Order, Workload
 
@@ -28,9 +28,11 @@ class Plan:
 
     name: str
     comparisons: tuple[Comparison, ...]
+    # The table whose objects have random names, or their bare hashes.
+    keys: Workload
     # Due rows of the tables whose cost per row is compared.
     growth: tuple[int, ...]
-    # Of growth, of claims beside a snapshot, and of the foreground.
+    # Of keys, of growth, of claims beside a snapshot, and of the foreground.
     rounds: int
     pinned: Workload
     foreground: Workload
@@ -43,7 +45,9 @@ class Plan:
         compared = sum(len(each.variants) * each.rounds for each in self.comparisons)
         return (
             compared
+            + key_costs.steps(self.rounds)
             + cost_growth.steps(self.growth, self.rounds)
+            + pinned_snapshot.steps(self.rounds)
             + len(foreground_latency.Kind) * self.rounds
         )
 
@@ -54,11 +58,12 @@ def make(name: str, rows: int, rounds: int, sizes: tuple[int, ...], seconds: flo
     return Plan(
         name=name,
         comparisons=(
-            Comparison(main, _all(main), rounds),
-            Comparison(cohort := Workload("cohort order", rows, Order.COHORT), _all(cohort), rounds),
+            Comparison(main, (*_main(main), *_others(main)), rounds),
+            Comparison(cohort := Workload("cohort order", rows, Order.COHORT), _main(cohort), rounds),
             *(Comparison(shape, _few(), rounds) for shape in _shapes(rows)),
             Comparison(outside := Workload("with Valkey and S3", rows // 2), _outside(outside), rounds),
         ),
+        keys=Workload("keys", rows),
         growth=sizes,
         rounds=rounds,
         pinned=main.resized(rows, "pinned snapshot"),
@@ -69,37 +74,63 @@ def make(name: str, rows: int, rounds: int, sizes: tuple[int, ...], seconds: flo
 
 
 def quick(seed: int, rows: int) -> Plan:
-    """About a minute: enough to see whether a change helps."""
+    """About a minute and a half: enough to see whether a change helps."""
     full = make("quick", rows, 3, (rows // 4, rows), 3.0, seed)
     main, cohort, *_, outside = full.comparisons
-    few = (variants.FLOOR, variants.CALL, variants.DATABASE[1], variants.DATABASE[2])
-    some = tuple(e for e in outside.variants if e in (variants.FLOOR, variants.EVERYTHING[2]))
-    chosen = (main, Comparison(cohort.workload, few, 3), Comparison(outside.workload, some, 3))
-    return replace(full, comparisons=chosen)
+    some = (variants.FLOOR, variants.EVERYTHING_DIRECT)
+    chosen = (
+        Comparison(main.workload, _main(main.workload), 3),
+        Comparison(cohort.workload, _ours(), 3),
+        Comparison(outside.workload, some, 3),
+    )
+    # What is measured apart from the comparisons has one round: three would take most of the time.
+    return replace(full, comparisons=chosen, rounds=1)
 
 
 def default(seed: int, rows: int) -> Plan:
-    """About a quarter of an hour on two cores."""
+    """About twenty minutes on two cores."""
     return make("default", rows, 3, (100_000, 1_000_000), 10.0, seed)
 
 
 def big(seed: int, rows: int) -> Plan:
-    """An hour or more, and some 20 GB of disk."""
+    """Two hours or more, and some 20 GB of disk."""
     return make("big", rows, 3, (100_000, 1_000_000, 10_000_000), 30.0, seed)
 
 
-def _all(workload: Workload) -> tuple[Variant, ...]:
-    sample = min(LARGEST_SAMPLE, workload.due // 2)
-    return (variants.FLOOR, variants.CALL, *variants.DATABASE.values(), *variants.by_hand(sample))
+def _ours() -> tuple[Variant, ...]:
+    return (variants.FLOOR, variants.CALL, *variants.MARK.values(), *variants.DIRECT.values())
+
+
+def _main(workload: Workload) -> tuple[Variant, ...]:
+    """Ours, and those by hand that a target names."""
+    sample = _sample(workload)
+    return (*_ours(), variants.seeds(sample), variants.row_by_row(sample))
+
+
+def _others(workload: Workload) -> tuple[Variant, ...]:
+    """Those whose place among the others one order shows well enough."""
+    sample = _sample(workload)
+    return (
+        *variants.CLIENTS.values(),
+        *variants.DIRECT_CLIENTS.values(),
+        variants.REQUEUE,
+        variants.PARTITION,
+        variants.review_queue(sample),
+        variants.job_per_paste(sample),
+    )
 
 
 def _few() -> tuple[Variant, ...]:
-    return (variants.FLOOR, variants.DATABASE[2])
+    return (variants.FLOOR, variants.MARK[2], variants.DIRECT[2])
 
 
 def _outside(workload: Workload) -> tuple[Variant, ...]:
-    sample = min(LARGEST_SAMPLE, workload.due // 2)
-    return (variants.FLOOR, *variants.EVERYTHING.values(), variants.seeds(2, sample, outside=True))
+    ours = (variants.EVERYTHING, variants.EVERYTHING_DIRECT)
+    return (variants.FLOOR, *ours, variants.seeds(_sample(workload), outside=True))
+
+
+def _sample(workload: Workload) -> int:
+    return min(LARGEST_SAMPLE, workload.due // 2)
 
 
 def _shapes(rows: int) -> list[Workload]:

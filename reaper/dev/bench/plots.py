@@ -11,11 +11,11 @@ from reaper.dev.bench.results import Results
 from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import percentile
 from reaper.dev.bench.svg import FAINT, GRID, INK, LIMIT, OTHERS, OURS, SECOND, Point, SvgDrawing, scale_top
-from reaper.dev.bench.variants import FLOOR
+from reaper.dev.bench.variants import FLOOR, PARTITION
 from reaper.dev.bench.workload import Workload
 
 WIDTH, MARGIN = 860.0, 28.0
-LABELS = 250.0
+LABELS = 280.0
 ROW = 24.0
 MS = 1000.0
 # A drain is cut into so many parts of equal length, and each part's claims are summed up in one point.
@@ -25,7 +25,7 @@ PARTS = 20
 def throughput(results: Results) -> str:
     """Rows a second of every method, on the two main workloads."""
     workloads = results.workloads()[:2]
-    heights = [56 + ROW * len(results.variants(w)) for w in workloads]
+    heights = [56 + ROW * len(_shown(results, w)) for w in workloads]
     drawing = SvgDrawing(WIDTH, sum(heights) + 62)
     _heading(drawing, "Throughput", "rows per second, median of the rounds; ÷ floor in brackets")
     top = 70.0
@@ -35,9 +35,14 @@ def throughput(results: Results) -> str:
     return drawing.svg("Throughput of each method")
 
 
+def _shown(results: Results, workload: Workload) -> list[Variant]:
+    """All but the drop of a partition, beside which every other bar would be a dot."""
+    return [variant for variant in results.variants(workload) if variant != PARTITION]
+
+
 def _bars(drawing: SvgDrawing, results: Results, workload: Workload, top: float) -> None:
     drawing.text((MARGIN, top + 18), f"{workload.name}, {workload.due:,} due rows", bold=True)
-    rates = {variant: results.rate(workload, variant) for variant in results.variants(workload)}
+    rates = {variant: results.rate(workload, variant) for variant in _shown(results, workload)}
     end = scale_top(max(rates.values()))
     room = WIDTH - LABELS - MARGIN - 120
     for number, (variant, rate) in enumerate(rates.items()):
@@ -56,10 +61,10 @@ def growth(results: Results) -> str:
     _heading(
         drawing,
         "Growth",
-        "one worker; left: cost of a row by number of due rows; right: claims during a drain",
+        "direct release, one worker; left: cost of a row by number of due rows; right: claims during a drain",
     )
-    _cost_by_size(drawing, results.growth.sizes)
-    _claims(drawing, results.growth.free.typical, results.growth.pinned.typical)
+    _cost_by_size(drawing, results.growth.random.drains)
+    _claims(drawing, results.snapshots.direct.typical, results.snapshots.direct_pinned.typical)
     return drawing.svg("Cost per row by size, and claim latency over the course of a drain")
 
 

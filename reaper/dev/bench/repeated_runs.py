@@ -54,6 +54,20 @@ class Rounds:
         """What a row costs here, measured by what it costs there: the median of each round's own ratio."""
         return paired_ratio(self._costs, other._costs)
 
+    def each_times_slower(self, other: Rounds) -> list[float]:
+        """The same, round by round."""
+        return [ours / theirs for ours, theirs in zip(self._costs, other._costs, strict=True)]
+
+    def times_more_cpu(self, other: Rounds) -> float:
+        """The same of CPU times."""
+        return median(self.each_times_more_cpu(other))
+
+    def each_times_more_cpu(self, other: Rounds) -> list[float]:
+        """The same, round by round."""
+        return [
+            ours.cpu_per_row / theirs.cpu_per_row for ours, theirs in zip(self.runs, other.runs, strict=True)
+        ]
+
     def times_longer(self, other: Rounds, share: float) -> float:
         """The same of a percentile of the claims."""
         return paired_ratio(self._claims(share), other._claims(share))

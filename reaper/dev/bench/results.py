@@ -11,12 +11,14 @@ from typing import Any
 
 from reaper.dev.bench.cost_growth import Growth
 from reaper.dev.bench.foreground_latency import PACES, Phase
+from reaper.dev.bench.key_costs import KeyCosts
 from reaper.dev.bench.machine import Machine
+from reaper.dev.bench.pinned_snapshot import Snapshots
 from reaper.dev.bench.runner import Run, Variant
 from reaper.dev.bench.statistics import median, paired_ratio, percentile
 from reaper.dev.bench.workload import Workload
 
-SCHEMA = 2
+SCHEMA = 3
 # More points than this make a file large and a plot no clearer.
 CLAIMS_KEPT = 500
 # With more than this used by others, ratios say as much about the neighbours as about us.
@@ -36,8 +38,20 @@ class Results:
     machine: Machine
     settings: Mapping[str, str]
     runs: tuple[Run, ...]
+    keys: KeyCosts
     growth: Growth
+    snapshots: Snapshots
     foreground: tuple[Phase, ...]
+
+    @property
+    def server_version(self) -> str:
+        """The version of PostgreSQL without what its packager adds, such as 15.18; empty if unknown."""
+        return self.settings.get("server_version", "").partition(" ")[0]
+
+    @property
+    def server_major(self) -> int:
+        """The major version of PostgreSQL; 0 if unknown."""
+        return int(self.server_version.partition(".")[0] or 0)
 
     def workloads(self) -> list[Workload]:
         """Every workload that methods were compared on, in the order of the run."""
@@ -67,9 +81,18 @@ class Results:
             [run.rate for run in self.of(workload, ours)], [run.rate for run in self.of(workload, theirs)]
         )
 
+    def cpu_ratio(self, workload: Workload, ours: Variant, theirs: Variant) -> float:
+        """How much less CPU one took for a row than the other, round by round."""
+        return paired_ratio(
+            [run.cpu_per_row for run in self.of(workload, theirs)],
+            [run.cpu_per_row for run in self.of(workload, ours)],
+        )
+
     @property
     def _every_run(self) -> tuple[Run, ...]:
-        return (*self.runs, *(run for rounds in self.growth.parts for run in rounds.runs))
+        snapshots = [rounds for _, rounds in self.snapshots.parts]
+        apart = (*self.keys.parts, *self.growth.parts, *snapshots)
+        return (*self.runs, *(run for rounds in apart for run in rounds.runs))
 
     @property
     def problems(self) -> list[str]:
@@ -77,9 +100,10 @@ class Results:
         found = [
             f"{run.variant.name} on {run.workload.name}: {p}" for run in self._every_run for p in run.problems
         ]
-        return found + [
-            f"{phase.name}: no row was drained" for phase in self.foreground[1:] if not phase.rows_per_second
-        ]
+        for phase in self.foreground[1:]:
+            found += [f"{phase.name}: {p}" for each in phase.rounds for p in each.problems]
+            found += [] if phase.rows_per_second else [f"{phase.name}: no row was drained"]
+        return found
 
     @property
     def warnings(self) -> list[str]:
@@ -105,7 +129,6 @@ class Results:
 
 def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
     """The document that other programs read."""
-    growth = results.growth
     return json.dumps(
         {
             "schema": SCHEMA,
@@ -115,17 +138,15 @@ def as_json(results: Results, targets: list[dict[str, Any]]) -> str:
             "seconds": round(results.seconds, 1),
             "machine": asdict(results.machine),
             "others_share": round(results.others, 3),
+            "server_version": results.server_version,
             "settings": dict(results.settings),
             "targets": targets,
             "runs": [_run(run) for run in results.runs],
-            "growth": [
-                _run(run, claims=True)
-                for rounds in (*growth.sizes, *growth.in_cohorts, *growth.floors)
-                for run in rounds.runs
-            ],
-            "pinned": {
+            "keys": [_run(run) for rounds in results.keys.parts for run in rounds.runs],
+            "growth": [_run(run, claims=True) for rounds in results.growth.parts for run in rounds.runs],
+            "snapshots": {
                 name: [_run(run, claims=True) for run in rounds.runs]
-                for name, rounds in (("free", growth.free), ("pinned", growth.pinned))
+                for name, rounds in results.snapshots.parts
             },
             "foreground": [_phase(phase) for phase in results.foreground],
             "problems": results.problems,

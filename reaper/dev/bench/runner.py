@@ -90,6 +90,7 @@ class Runner:
             rows = sum(work.rows for work in works)
             cost = meter.cost()
             problems = CorrectnessCheck(self.servers.s3).problems(variant.method, addresses, rows)
+            problems += [problem for work in works for problem in work.problems]
         return Run(
             workload=workload,
             variant=variant,

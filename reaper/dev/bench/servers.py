@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
@@ -56,7 +57,8 @@ class Servers:
     valkey: Valkey
     s3: Rclone
 
-    def __init__(self) -> None:
+    def __init__(self, pg_bin: Path | None = None) -> None:
+        self._pg_bin = pg_bin
         self._exits = ExitStack()
         self._templates: dict[Workload, str] = {}
         self._buckets: set[Workload] = set()
@@ -66,7 +68,7 @@ class Servers:
         with ExitStack() as starting:
             settings = {**SETTINGS, "shared_buffers": _shared_buffers()}
             self.postgres = starting.enter_context(
-                Postgres.start(durable=True, wal_on_disk=True, settings=settings)
+                Postgres.start(durable=True, wal_on_disk=True, settings=settings, bin_dir=self._pg_bin)
             )
             self.valkey = starting.enter_context(Valkey.start())
             self.s3 = starting.enter_context(Rclone.start())

@@ -37,7 +37,8 @@ select n, case when n <= %(due)s
 """
 _CONTENT = """
 insert into public.content (content_hash, object_key, ref_count, size_bytes)
-select hash, left(hash, 2) || '/' || hash || '/' || md5('key ' || content), refs, 200 + content %% 4000
+select hash, case when not %(bare)s then left(hash, 2) || '/' || hash || '/' || md5('key ' || content) end,
+       refs, 200 + content %% 4000
   from (select content, encode(sha256(content::text::bytea), 'hex') as hash, count(*) as refs
           from staged group by content) as counted
  order by content
@@ -61,6 +62,7 @@ def load(connection: Connection, workload: Workload) -> None:
         "due": workload.due,
         "contents": workload.contents,
         "hot": workload.hot_share,
+        "bare": workload.bare_keys,
     }
     with connection.transaction():
         connection.execute("select setseed(%s)", (SEED,))

@@ -17,10 +17,11 @@ COLOURS = {"reached": "[green]reached[/]", "missed": "[red]missed[/]"}
 
 def show(console: Console, results: Results, targets: Sequence[Target]) -> None:
     """Everything, the machine first and the targets last."""
-    console.print(f"\n[bold]{results.machine.sentence}[/]")
-    console.print("PostgreSQL: " + ", ".join(f"{name} {value}" for name, value in results.settings.items()))
+    console.print(f"\n[bold]PostgreSQL {results.server_version}, {results.machine.sentence}[/]")
+    console.print("Settings: " + ", ".join(f"{name} {value}" for name, value in results.settings.items()))
     for table in (
         *(figure_tables.comparison(results, workload) for workload in results.workloads()),
+        figure_tables.keys(results),
         figure_tables.growth(results),
         figure_tables.foreground(results),
         figure_tables.goals(targets),

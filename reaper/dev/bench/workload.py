@@ -28,6 +28,8 @@ class Workload:
     hot_share: float = 0.0
     # How wide the application's own columns make a row; 0 = it has none.
     payload_bytes: int = 0
+    # Objects are named by their bare hashes, as those of an application that was adopted.
+    bare_keys: bool = False
 
     @property
     def due(self) -> int:

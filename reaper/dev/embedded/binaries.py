@@ -20,11 +20,13 @@ NO_POSTGRES = f"""no PostgreSQL was found. One of these helps:
 NO_VALKEY = f"no Valkey was found; {HOW_TO_INSTALL}"
 
 
-def postgres_bin() -> Path:
-    """Where initdb and postgres are: `REAPER_PG_BIN`, else the wheel's, else the machine's newest."""
+def postgres_bin(chosen: Path | None = None) -> Path:
+    """Where initdb and postgres are: as chosen, else `REAPER_PG_BIN`, the wheel's, the machine's newest."""
+    if chosen:
+        return _checked(chosen, "the chosen directory")
     named = os.environ.get(BIN_VARIABLE)
     if named:
-        return _checked(Path(named))
+        return _checked(Path(named), BIN_VARIABLE)
     for candidate in (*_wheel_postgres(), *_system_postgres()):
         if _complete(candidate):
             return candidate
@@ -64,9 +66,9 @@ def program_of_wheel(distribution: str, name: str) -> Path:
     raise EmbeddedError(f"no {name} was found; pip install {distribution} brings it (Linux)")
 
 
-def _checked(bin_dir: Path) -> Path:
+def _checked(bin_dir: Path, chosen_by: str) -> Path:
     if not _complete(bin_dir):
-        raise EmbeddedError(f"{BIN_VARIABLE} is {bin_dir}, which does not contain initdb and postgres")
+        raise EmbeddedError(f"{chosen_by} is {bin_dir}, which does not contain initdb and postgres")
     return bin_dir
 
 

