@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reaper.db.connection import connect
 from reaper.dev.bench import variants
 from reaper.dev.bench.cost_growth import Growth, GrowthInOrder
 from reaper.dev.bench.foreground_latency import Kind, LatencyRound, Phase
@@ -18,7 +17,7 @@ from reaper.dev.bench.results import Results
 from reaper.dev.bench.runner import Runner, Variant
 from reaper.dev.bench.servers import Servers
 from reaper.dev.bench.workload import Order, Workload
-from tests.support.bench_runs import TINY, made_up
+from tests.support.bench_runs import made_up
 
 
 @pytest.fixture(scope="session")
@@ -30,14 +29,6 @@ def servers() -> Iterator[Servers]:
 @pytest.fixture(scope="session")
 def runner(servers: Servers) -> Runner:
     return Runner(servers, seed=1, announce=lambda _: None)
-
-
-@pytest.fixture(scope="session")
-def direct_release(servers: Servers) -> None:
-    """Skips tests of direct release on a schema that does not have it."""
-    with servers.copy(TINY) as addresses, connect(addresses.dsn, "test") as connection:
-        if connection.execute("select to_regproc('reaper.reap_expired')").fetchone() == (None,):
-            pytest.skip("reaper.reap_expired() does not exist")
 
 
 def twice(workload: Workload, variant: Variant, rate: float) -> Rounds:

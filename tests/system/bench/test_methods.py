@@ -68,7 +68,6 @@ def test_all_due_rows_go_and_nothing_else(servers: Servers, method: Method):
     assert work.rows == TINY.due == 300
 
 
-@pytest.mark.usefixtures("direct_release")
 @pytest.mark.parametrize("method", DIRECT, ids=lambda method: method.name)
 def test_with_direct_release_too_all_due_rows_go_and_nothing_else(servers: Servers, method: Method):
     work, problems = run_here(servers, method)
@@ -97,7 +96,6 @@ def test_reaper_tells_how_long_its_claims_took(servers: Servers):
     assert {"claim", "drop", "finish"} <= set(dict(work.steps))
 
 
-@pytest.mark.usefixtures("direct_release")
 def test_with_direct_release_it_tells_how_long_claim_and_release_took(servers: Servers):
     work, _ = run_here(servers, ReaperDrain(direct=True))
     assert work.claims

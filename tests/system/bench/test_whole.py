@@ -31,7 +31,6 @@ def small_plan() -> Plan:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.usefixtures("direct_release")
 def test_a_run_announces_each_step_and_finds_nothing_wrong():
     announced: list[str] = []
     plan = small_plan()
