@@ -32,7 +32,16 @@ select * from reaper.drop_references(:'batch_id');      -- these objects have no
 select * from reaper.finish_batch(:'batch_id', '[]');   -- all deleted; without '[]' a worker does it later
 ```
 
-The whole backlog, leaving objects and cache entries to the next worker: `call reaper.drain();`
+The same without marking the rows first, in one transaction less:
+
+```sql
+select * from reaper.reap_expired(1000) \\gset
+select * from reaper.drop_references(:'batch_id');      -- the objects to delete; released_codes() has the cache entries
+select * from reaper.finish_batch(:'batch_id', '[]');
+```
+
+A loop ends when `claim_expired` or `reap_expired` from the start returns no row. The whole backlog, leaving objects and cache entries to the
+next worker: `call reaper.drain();`
 
 | SQLSTATE | meaning | the caller |
 |---|---|---|
@@ -48,6 +57,7 @@ The whole backlog, leaving objects and cache entries to the next worker: `call r
 | RP010 | the binding does not hold, or its keys name no objects | does what the hint says |
 | RP011 | the service is paused | waits until the pause ends, resumes it, or runs it despite the pause |
 | 23505 | the short code is taken | chooses another |
+| 55P03 | other sessions hold the rows | tries again when they have ended their transactions |
 """
 
 FUNCTIONS = """
