@@ -1,4 +1,6 @@
 -- mark_due: mark the oldest due rows. Rows that PostgreSQL refuses to mark are blocked; if it refuses all of them, the next are tried.
+-- Rows are locked in the subtransaction that marks them: locked outside it, each claim would cost a multixact. If nothing is due, the locks
+-- are undone as well: the claim may wait for another one next.
 create or replace function reaper_internal.mark_due(
     in  p_limit         integer,
     in  p_after         timestamptz,
@@ -14,18 +16,24 @@ create or replace function reaper_internal.mark_due(
 as $$
 declare
     v_due     record;
-    v_marked  record;
+    v_marked  reaper_internal.locked_pastes;
 begin
     loop
         begin
             v_due := reaper_internal.lock_due(p_limit, p_after, p_after_code, p_now);
             if v_due.codes is null then
-                raise no_data_found;  -- Undoes the locks: the claim may wait for another one next.
+                raise no_data_found;
             end if;
-        exception when no_data_found then
-            return;
+            v_marked := reaper_internal.mark_rows(v_due.places, p_now);
+        exception
+            when no_data_found then
+                return;
+            when others then
+                if reaper_internal.is_transient(sqlstate) then
+                    raise;
+                end if;
+                v_marked := reaper_internal.mark_or_block(v_due.codes, p_now);
         end;
-        v_marked := reaper_internal.mark_or_block(v_due.codes, v_due.places, p_now);
         if v_marked.codes <> '{}' then
             codes := v_marked.codes;
             places := v_marked.places;

@@ -156,9 +156,9 @@ MUTANTS = [
     mutant(
         "a mark is not asked whether it was set",
         a_mark_that_a_trigger_swallows_blocks_its_row,
-        function="mark_or_block",
-        replace="cardinality(codes) = cardinality(p_codes)",
-        by="true",
+        function="mark_rows",
+        replace="if cardinality(v_marked.codes) is distinct from cardinality(p_places) then",
+        by="if false then",
     ),
     mutant(
         "marked rows that no worker holds are not claimed",
