@@ -17,6 +17,14 @@ class Cursor:
     short_code: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Things that are queued and not due yet, and when the first of them is."""
+
+    number: int
+    until: datetime
+
+
 START = Cursor("-infinity", None)
 
 

@@ -300,11 +300,12 @@ class App(Adapters):
         with self.asking("check") as q:
             return q.count_due()
 
-    def check(self, register: bool = True) -> None:
+    def check(self, register: bool = True, compare_owners: bool = True) -> None:
         """Refuse to start where work would fail: an older schema, no bucket, wrong credentials.
 
         One backend that does not answer is accepted while another answers. The backends are then registered.
-        A bucket of another installation is accepted, too: what is there can be read.
+        A bucket of another installation is accepted, too: what is there can be read. Comparing the owners
+        marks a bucket that has none.
         """
         with self.connect("check") as connection:
             check_schema(connection)
@@ -312,7 +313,7 @@ class App(Adapters):
             if register:
                 for name, backend in self.settings.backends.items():
                     self.bind(connection).register_backend(name, backend.quota)
-                if self.parts.stores is None:
+                if compare_owners and self.parts.stores is None:
                     for_each(answering, self._compare_owner)
 
     def _check_buckets(self) -> list[str]:

@@ -144,6 +144,7 @@ EXECUTE = {
     "throttle": READING,
     "unblock": {"ops"},
     "unreferenced_content": READING,
+    "waiting_invalidations": READING,
     "waits_for_standby": READING,
     "why": READING,
     "write_off_dlq": {"ops"},
