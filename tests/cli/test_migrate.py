@@ -122,6 +122,7 @@ table = "app.blobs"
 content_hash = "sha"
 ref_count = "refs"
 """
+CONSTRAINTS = ("documents_deletion_status_check", "documents_content_hash_fkey")
 OPTIONS = [
     *(
         "--bind",
@@ -174,7 +175,7 @@ def test_what_was_added_to_tables_of_the_application_is_listed(migrate: Run) -> 
     added = [line for line in lines if line.startswith("added to ")]
     assert added == [
         "added to app.documents: the columns created_at, deletion_status, deletion_initiated_at",
-        "added to app.documents: the constraints documents_deletion_status_check, documents_content_hash_fkey",
+        f"added to app.documents: the constraints {', '.join(CONSTRAINTS)}",
         "added to app.documents: the indexes reaper_documents_content, reaper_documents_due",
         "added to app.blobs: the columns object_key, size_bytes, created_at",
         "added to app.blobs: the index reaper_blobs_object_key",
