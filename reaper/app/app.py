@@ -28,6 +28,7 @@ from reaper.expiry.side_effects import SideEffects
 from reaper.expiry.throttle import Despite, Throttle
 from reaper.expiry.wait_for_standby import Standby
 from reaper.migrate import check_schema
+from reaper.model import Unfinished
 from reaper.ops.service_phase import require_no_pause
 from reaper.ops.verify import Verifier, Watch, unwatched
 from reaper.ops.verify_report import Report
@@ -140,6 +141,12 @@ class App(Adapters):
         with self.asking("check") as q:
             rows = q.count_left_behind()
         return LeftBehind(rows, self.telemetry.batch_error) if rows else None
+
+    def unfinished(self) -> Unfinished | None:
+        """What is not done although nothing is left to claim; None where PostgreSQL does not say."""
+        with suppress(ReaperError), self.asking("check") as q:
+            return q.unfinished_work(self.worker)
+        return None
 
     # The worker.
 

@@ -69,9 +69,7 @@ def _released(former: BoundTable, steps: Iterable[Step]) -> str:
     return "created by reaper, empty: dropped"
 
 
-def _bound(
-    former: BoundTable | None, wanted: BoundTable, additions: Sequence[Addition]
-) -> Iterator[str]:
+def _bound(former: BoundTable | None, wanted: BoundTable, additions: Sequence[Addition]) -> Iterator[str]:
     if former is None:
         yield f"your table, bound as {wanted.name}: rows and columns stay as they are"
     elif former.table != wanted.table:

@@ -143,6 +143,7 @@ EXECUTE = {
     "sync_services": DOING,
     "throttle": READING,
     "unblock": {"ops"},
+    "unfinished_work": READING,
     "unreferenced_content": READING,
     "waiting_invalidations": READING,
     "waits_for_standby": READING,
