@@ -67,7 +67,7 @@ def test_dead_letters_and_blocked_rows_of_earlier_drains_are_told_with_the_remed
     blocked = (
         "1 row blocked: select * from reaper.blocked_rows; when the cause is gone: select reaper.unblock()"
     )
-    first, second = run("drain"), run("drain")
+    first, second = run("drain", "--workers", "1"), run("drain")
     assert (first.code, second.code) == (0, 0)
     assert "1 row could not be deleted: " in first.out
     assert second.out.splitlines()[1:] == [blocked]
