@@ -195,7 +195,7 @@ def unfinished_lines(now: Unfinished, done: DrainReport) -> Iterator[str]:
     if now.rows_blocked > own.rows_blocked:
         yield (
             f"{formatting.count(now.rows_blocked, 'row')} blocked: select * from reaper.blocked_rows;"
-            " when the cause is gone: select reaper.unblock()"
+            " reaper.unblock() lets the next drain try again"
         )
     if now.objects_behind_circuits:
         yield (

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import psycopg
 from procrastinate import PsycopgConnector
 from procrastinate.connector import Notify
 
+from reaper.db.session_settings import apply_to_queue
+
 JOB_INSERTED, ABORT_REQUESTED = "job_inserted", "abort_job_requested"
 Ignored = Callable[[str], None]
-AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
-# A start-up parameter that a server does not know ends the connection, so this one is set afterwards.
-_TRANSACTION_TIMEOUT_SINCE = 170000
-_NO_TRANSACTION_TIMEOUT = "set transaction_timeout = 0"
 
 
 class QueueConnector(PsycopgConnector):
     """A notification is a hint: without it the worker looks a second later, so a bad one is only counted."""
 
     def __init__(self, ignored: Ignored = lambda _channel: None, **options: Any) -> None:
-        super().__init__(configure=set_no_transaction_timeout, **options)
+        super().__init__(configure=apply_to_queue, **options)
         self._ignored = ignored
 
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
@@ -37,27 +34,6 @@ class QueueConnector(PsycopgConnector):
                 self._ignored(channel)
 
         await super().listen_notify(on_notification=hear, channels=channels)
-
-
-def set_no_transaction_timeout(connection: AnyConnection) -> Awaitable[None] | None:
-    """Take a role's time limit of transactions off a new connection, of the worker or of who defers a job."""
-    if isinstance(connection, psycopg.AsyncConnection):
-        return _set_for_worker(connection)
-    if connection.info.server_version >= _TRANSACTION_TIMEOUT_SINCE:
-        before = connection.autocommit
-        connection.autocommit = True
-        connection.execute(_NO_TRANSACTION_TIMEOUT)
-        connection.autocommit = before
-    return None
-
-
-async def _set_for_worker(connection: psycopg.AsyncConnection[Any]) -> None:
-    if connection.info.server_version >= _TRANSACTION_TIMEOUT_SINCE:
-        before = connection.autocommit
-        # The limit still holds for this transaction: one statement, not three.
-        await connection.set_autocommit(True)
-        await connection.execute(_NO_TRANSACTION_TIMEOUT)
-        await connection.set_autocommit(before)
 
 
 def notification_type(payload: str) -> object:

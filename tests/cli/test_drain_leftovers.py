@@ -65,7 +65,7 @@ def test_dead_letters_and_blocked_rows_of_earlier_drains_are_told_with_the_remed
     db.execute("create table public.likes (code text references public.pastes)")
     db.execute("insert into public.likes values ('kept')")
     blocked = (
-        "1 row blocked: select * from reaper.blocked_rows; when the cause is gone: select reaper.unblock()"
+        "1 row blocked: select * from reaper.blocked_rows; reaper.unblock() lets the next drain try again"
     )
     first, second = run("drain", "--workers", "1"), run("drain")
     assert (first.code, second.code) == (0, 0)
