@@ -17,6 +17,14 @@ class Cursor:
     short_code: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Things that are queued and not due yet, and when the first of them is."""
+
+    number: int
+    until: datetime
+
+
 START = Cursor("-infinity", None)
 
 
@@ -257,3 +265,19 @@ class Paste:
     data: bytes = field(repr=False)
     content_hash: str
     expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What a drain leaves that found nothing more to claim: batches of other workers, and what is queued."""
+
+    rows_held: int
+    objects_held: int
+    batches_held: int
+    held_for: timedelta | None
+    worker_silence: timedelta
+    rows_blocked: int
+    objects_queued: int
+    objects_behind_circuits: int
+    circuits_open: list[str]
+    dead_letters: int

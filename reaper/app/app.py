@@ -28,6 +28,7 @@ from reaper.expiry.side_effects import SideEffects
 from reaper.expiry.throttle import Despite, Throttle
 from reaper.expiry.wait_for_standby import Standby
 from reaper.migrate import check_schema
+from reaper.model import Unfinished
 from reaper.ops.service_phase import require_no_pause
 from reaper.ops.verify import Verifier, Watch, unwatched
 from reaper.ops.verify_report import Report
@@ -140,6 +141,12 @@ class App(Adapters):
         with self.asking("check") as q:
             rows = q.count_left_behind()
         return LeftBehind(rows, self.telemetry.batch_error) if rows else None
+
+    def unfinished(self) -> Unfinished | None:
+        """What is not done although nothing is left to claim; None where PostgreSQL does not say."""
+        with suppress(ReaperError), self.asking("check") as q:
+            return q.unfinished_work(self.worker)
+        return None
 
     # The worker.
 
@@ -300,11 +307,12 @@ class App(Adapters):
         with self.asking("check") as q:
             return q.count_due()
 
-    def check(self, register: bool = True) -> None:
+    def check(self, register: bool = True, compare_owners: bool = True) -> None:
         """Refuse to start where work would fail: an older schema, no bucket, wrong credentials.
 
         One backend that does not answer is accepted while another answers. The backends are then registered.
-        A bucket of another installation is accepted, too: what is there can be read.
+        A bucket of another installation is accepted, too: what is there can be read. Comparing the owners
+        marks a bucket that has none.
         """
         with self.connect("check") as connection:
             check_schema(connection)
@@ -312,7 +320,7 @@ class App(Adapters):
             if register:
                 for name, backend in self.settings.backends.items():
                     self.bind(connection).register_backend(name, backend.quota)
-                if self.parts.stores is None:
+                if compare_owners and self.parts.stores is None:
                     for_each(answering, self._compare_owner)
 
     def _check_buckets(self) -> list[str]:

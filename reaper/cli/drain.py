@@ -19,7 +19,7 @@ from reaper.errors import Exit
 if TYPE_CHECKING:
     from reaper.expiry.drain_report import DrainReport
     from reaper.expiry.held_batches import LeftBehind
-    from reaper.model import Figures
+    from reaper.model import Figures, Unfinished
 
 _Workers = Annotated[
     int,
@@ -67,7 +67,8 @@ def drain(
     First finishes batches of dead workers, then deletes batch by batch. Ctrl-C stops cleanly between two
     batches; killing it at any moment loses nothing. Any number of drains may run at the same time. Exit
     code 1 while the drain is paused (`reaper pause`); a pause that begins meanwhile ends it before the next
-    batch.
+    batch; and where due pastes were left behind. What other workers hold, blocked rows, queued objects and
+    the DLQ are told in the last lines, with exit code 0: `reaper status` judges them.
     """
     if exact and not dry_run:
         raise typer.BadParameter("only with --dry-run", param_hint="--exact")
@@ -95,8 +96,8 @@ def drain(
         options.stop_on_signals(app.stop)
         with drain_progress(app, hidden=as_json), app.telemetry.written_to(metrics_file):
             done = app.drain(workers, max_batches, despite_pause)
-        left = app.left_behind()
-    _report(done, time.monotonic() - began, as_json, left)
+        left, unfinished = app.left_behind(), app.unfinished()
+    _report(done, time.monotonic() - began, as_json, left, unfinished)
     if done.pause:
         raise paused(f"drain stopped before its next batch: {done.pause}", "drain")
     if left:
@@ -140,12 +141,15 @@ def watchdog(
         typer.echo(formatting.figures(outcome.tick.figures) if outcome.tick else SKIPPED)
 
 
-def _report(done: DrainReport, seconds: float, as_json: bool, left: LeftBehind | None = None) -> None:
+def _report(
+    done: DrainReport, seconds: float, as_json: bool, left: LeftBehind | None, unfinished: Unfinished | None
+) -> None:
     if as_json:
         behind = {"rows_left": left.rows if left else 0, "left_because": left.error if left else None}
-        typer.echo(json.dumps({**_as_dict(done, seconds), **behind}))
+        figures = {**_as_dict(done, seconds), **behind, "unfinished": unfinished}
+        typer.echo(json.dumps(figures, default=formatting.plain))
         return
-    for line in report_lines(done, seconds):
+    for line in (*report_lines(done, seconds), *(unfinished_lines(unfinished, done) if unfinished else ())):
         typer.echo(line)
     if left:
         typer.echo(f"{formatting.count(left.rows, 'due paste')} left behind, held by no worker: {left.error}")
@@ -182,6 +186,45 @@ def report_lines(done: DrainReport, seconds: float) -> Iterator[str]:
     if done.retried.failed:
         yield f"{count(done.retried.failed, 'deletion')} that had failed before: failed again"
     yield from _left_behind(adopted.figures + own)
+
+
+def unfinished_lines(now: Unfinished, done: DrainReport) -> Iterator[str]:
+    """What is not done although nothing is left to claim; what this drain itself left is told already."""
+    own = done.adopted.figures + done.figures
+    yield from _held(now)
+    if now.rows_blocked > own.rows_blocked:
+        yield (
+            f"{formatting.count(now.rows_blocked, 'row')} blocked: select * from reaper.blocked_rows;"
+            " reaper.unblock() lets the next drain try again"
+        )
+    if now.objects_behind_circuits:
+        yield (
+            f"{formatting.count(now.objects_behind_circuits, 'object')} queued behind an open circuit"
+            f" ({', '.join(now.circuits_open)}), tried when the backend answers: reaper backend list"
+        )
+    others = now.objects_queued - now.objects_behind_circuits
+    if others > own.objects_failed - own.dead_letters:
+        yield f"{formatting.count(others, 'object')} queued: workers try again"
+    if now.dead_letters > own.dead_letters:
+        yield (
+            f"{formatting.count(now.dead_letters, 'object')} in the DLQ, not tried again: reaper dlq list;"
+            " when the cause is gone: reaper dlq retry --all"
+        )
+
+
+def _held(now: Unfinished) -> Iterator[str]:
+    count, things = formatting.count, []
+    if now.rows_held:
+        things.append(count(now.rows_held, "due paste"))
+    if now.objects_held:
+        things.append(count(now.objects_held, "object"))
+    if things and now.held_for is not None:
+        verb = "is" if now.rows_held + now.objects_held == 1 else "are"
+        yield (
+            f"{' and '.join(things)} in {count(now.batches_held, 'batch', 'batches')} {verb} held by other"
+            f" workers, for {formatting.age(now.held_for)}: if these are dead, the watchdog (reaper watchdog"
+            f" --once) returns them {formatting.age(now.worker_silence)} after the last heartbeat"
+        )
 
 
 def _objects(figures: Figures) -> str:

@@ -42,10 +42,11 @@ def figures(done: Mapping[str, int]) -> str:
 
 def print_json(value: object) -> None:
     """A result for machines."""
-    typer.echo(json.dumps(value, default=_plain, indent=2))
+    typer.echo(json.dumps(value, default=plain, indent=2))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """What JSON has no word for, in words that it has."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     if isinstance(value, timedelta):

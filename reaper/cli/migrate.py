@@ -139,6 +139,7 @@ def _report_lines(report: Report) -> Iterator[str]:
     if report.roles:
         yield f"created the roles {', '.join(report.roles)}"
     yield from (f"dropped the unfinished index {name}" for name in report.dropped_indexes)
+    yield from (f"added to {addition.table}: {addition}" for addition in report.added)
     if report.code_loaded:
         yield f"loaded {len(report.code_loaded)} functions, triggers and views"
     if report.code_dropped:

@@ -94,9 +94,7 @@ def _counted(folder: str, count: int) -> str:
 
 
 def _other_lines(plan: Plan) -> Iterator[str]:
-    if plan.role_problem:
-        yield f"warning: {plan.role_problem.message}. {plan.role_problem.hint}"
-    yield from (f"warning: {text}" for text in plan.warnings)
+    yield from (f"warning: {text}" for text in plan.all_warnings)
     if plan.empty:
         yield "the schema is up to date; nothing to do"
 

@@ -19,6 +19,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from reaper.cli.formatting import count
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # Waits that are shorter than this come and go with every batch.
 SHOWN_AFTER = 0.3
+# Below these widths of a terminal the bar leaves out what matters least.
+WIDE, NARROW = 130, 80
 
 
 @contextmanager
@@ -40,7 +43,7 @@ def drain_progress(app: App, hidden: bool = False, console: Console | None = Non
     if hidden or not console.is_terminal:
         yield
         return
-    with _drain_bar(console, app) as bar:
+    with drain_bar(console, app) as bar:
         task = bar.add_task("draining", total=app.count_due(), rate="", freed="")
 
         def advance(figures: Figures) -> None:
@@ -93,11 +96,27 @@ class WaitColumn(ProgressColumn):
         self._app = app
 
     def render(self, _: Task) -> Text:
-        """The reason, or nothing."""
+        """The reason, or nothing; where there is no room for all of it, its beginning."""
         reason, pace = self._app.telemetry.wait(SHOWN_AFTER), self._app.rate.rows_per_second
         if reason is None and pace is not None:
-            return Text(f"pace of {pace:,.0f} rows/s", style="dim")
-        return Text(f"waiting: {reason}" if reason else "", style="yellow")
+            return _one_line(f"pace of {pace:,.0f} rows/s", "dim")
+        return _one_line(f"waiting: {reason}" if reason else "", "yellow")
+
+
+class WaitOrTimeColumn(WaitColumn):
+    """Why nothing moves, else the time left: there is no room for both."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app)
+        self._time = TimeRemainingColumn()
+
+    def render(self, task: Task) -> Text:
+        """One of them."""
+        return super().render(task) or self._time.render(task)
+
+
+def _one_line(text: str, style: str = "") -> Text:
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
 def counted(batches: Iterator[int], done: str) -> Iterator[int]:
@@ -147,15 +166,21 @@ class CountColumn(ProgressColumn):
         return Text(f"{task.completed:,.0f}{of}")
 
 
-def _drain_bar(console: Console, app: App) -> Progress:
-    return Progress(
-        TextColumn("[bold]{task.description}"),
-        BarColumn(),
-        CountColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TextColumn("[dim]{task.fields[freed]}"),
-        TimeRemainingColumn(),
-        WaitColumn(app),
-        console=console,
-    )
+def drain_bar(console: Console, app: App) -> Progress:
+    """The bar of a drain, on one line of this terminal; the reason of a wait is cut first."""
+    return Progress(*_drain_columns(console.width, app), console=console)
+
+
+def _drain_columns(width: int, app: App) -> Iterator[ProgressColumn]:
+    yield TextColumn("[bold]{task.description}")
+    yield BarColumn(bar_width=40 if width >= WIDE else 8)
+    yield CountColumn(table_column=Column(no_wrap=True))
+    if width >= NARROW:
+        yield TaskProgressColumn()
+        yield TextColumn("{task.fields[rate]}")
+    if width >= WIDE:
+        yield TextColumn("[dim]{task.fields[freed]}")
+        yield TimeRemainingColumn()
+        yield WaitColumn(app)
+    else:
+        yield WaitOrTimeColumn(app)

@@ -13,6 +13,7 @@ from reaper.cli.tables import Column, show_table
 from reaper.errors import Exit, ReaperError, ServicePaused, describe
 
 if TYPE_CHECKING:
+    from reaper.model import Waiting
     from reaper.queries.services import ServiceState
     from reaper.services.base import Tick
     from reaper.worker.work_runner import Outcome
@@ -90,6 +91,7 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
     from reaper import config
     from reaper.app import App
     from reaper.ops.service_phase import require_runnable
+    from reaper.services import ALL
     from reaper.worker.heartbeat import worker_name
 
     worker = worker_name()
@@ -98,7 +100,7 @@ def run_here(name: str, wait: bool, despite_pause: bool, as_json: bool, database
     failure: ReaperError | None = None
     settings = config.load_all("database_url", "backends", database_url=database_url)
     with App(settings, worker=worker) as app:
-        app.check()
+        app.check(compare_owners=any(service.changes_buckets for service in ALL if service.name == name))
         options.stop_on_signals(app.stop)
         runner = app.runner_by_hand(despite_pause=despite_pause)
         try:
@@ -135,18 +137,26 @@ def _report_run(name: str, outcome: Outcome | None, failure: ReaperError | None,
                 "outcome": _outcome(tick, failure),
                 "figures": dict(tick.figures) if tick else None,
                 "more": tick.more if tick else None,
+                "waiting": tick.waiting if tick else None,
                 "error": describe(failure) if failure else None,
             }
         )
     elif tick:
         more = "; there is more to do" if tick.more else ""
-        typer.echo(f"{name}: {formatting.figures(tick.figures)}{more}")
+        typer.echo(f"{name}: {formatting.figures(tick.figures)}{more}{_waiting(tick.waiting)}")
     elif failure is None:
         typer.echo(f"{name} skipped: another worker held the service lock")
     else:
         typer.echo(f"reaper: {name} failed: {describe(failure)}", err=True)
     if failure:
         raise typer.Exit(Exit.BEHIND)
+
+
+def _waiting(waiting: Waiting | None) -> str:
+    if waiting is None:
+        return ""
+    verb = "waits," if waiting.number == 1 else "wait, the next"
+    return f"; {waiting.number:,} {verb} until {waiting.until:%Y-%m-%d %H:%M:%S %Z}"
 
 
 @group.command("enable")

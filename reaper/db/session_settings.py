@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import Any
+
 import psycopg
 
 # A role's timeouts would cut work short that is bounded in other ways; they must be off first.
@@ -32,6 +35,8 @@ _OF_APPLICATIONS = (
     "default_transaction_isolation",
 )
 TRIES = 5
+TRANSACTION_TIMEOUT_SINCE = 170000
+_NO_TRANSACTION_TIMEOUT = "set transaction_timeout = 0"
 # Behind a pooler the session is not ours alone: what is set there, others would find.
 _IF_DIRECT = " where pg_catalog.pg_backend_pid() = %s"
 # Names of ours are qualified; those that a caller gives are looked for where the role says.
@@ -46,7 +51,7 @@ def apply(connection: psycopg.Connection[object]) -> None:
     """Make a new session fit for our work; one of a transaction pooler gets the isolation level alone."""
     pid = connection.info.backend_pid
     timeouts = dict(TIMEOUTS)
-    if connection.info.server_version >= 170000:
+    if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE:
         timeouts["transaction_timeout"] = "0"
     for number in range(1, TRIES + 1):
         try:
@@ -75,6 +80,32 @@ def startup_options() -> str:
         f"-c {name}={value}".replace("read committed", "read\\ committed").replace("ISO, MDY", "ISO")
         for name, value in {**TIMEOUTS, **SETTINGS}.items()
     )
+
+
+def apply_to_queue(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
+) -> Awaitable[None] | None:
+    """What no start-up parameter may say, since older servers end a connection for a name they do not know.
+
+    Procrastinate's workers are asynchronous; who only defers a job is not.
+    """
+    if isinstance(connection, psycopg.AsyncConnection):
+        return _apply_to_worker(connection)
+    if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE:
+        before = connection.autocommit
+        connection.autocommit = True
+        connection.execute(_NO_TRANSACTION_TIMEOUT)
+        connection.autocommit = before
+    return None
+
+
+async def _apply_to_worker(connection: psycopg.AsyncConnection[Any]) -> None:
+    if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE:
+        before = connection.autocommit
+        # The limit still holds for this transaction: one statement, not three.
+        await connection.set_autocommit(True)
+        await connection.execute(_NO_TRANSACTION_TIMEOUT)
+        await connection.set_autocommit(before)
 
 
 def _calls(settings: dict[str, str]) -> str:

@@ -75,6 +75,15 @@ def refusal(now: MigratorRights, script: str) -> MigrationRefused:
     return MigrationRefused(now.problem or "", "Let a superuser run this once:\n" + "\n".join(statements))
 
 
+def unreadable(now: MigratorRights, error: errors.InsufficientPrivilege) -> MigrationRefused:
+    """The refusal of a role that may not even look at what was migrated before."""
+    return MigrationRefused(
+        f"{now.user!r} may not act as {OWNER}, and what is there cannot be compared:"
+        f" {error.diag.message_primary}",
+        f"Let a superuser run this once:\n{grant_sql(now.user)};",
+    )
+
+
 def grant_sql(user: str) -> str:
     """The statement that lets a role act as the owner."""
     return f"grant {OWNER} to {sql.Identifier(user).as_string()}"

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from psycopg import errors
+
 from reaper.db.connection import Connection
 from reaper.errors import MigrationRefused
 from reaper.migrate import (
@@ -60,6 +62,12 @@ class Plan:
             migrator_rights.refusal(self.rights, self.release.roles_script) if self.rights.problem else None
         )
 
+    @property
+    def all_warnings(self) -> list[str]:
+        """What a person must know before: first, why the role that asked cannot carry it out."""
+        problem = self.role_problem
+        return [*([f"{problem.message}. {problem.hint}"] if problem else []), *self.warnings]
+
     def names(self, kind: Kind) -> list[str]:
         """What the steps of one kind are about: ids of migrations, paths of files …"""
         return [name for step in self.steps if step.kind is kind for name in step.names]
@@ -69,7 +77,7 @@ class Plan:
         return {
             "tables": [note.as_dict() for note in self.tables],
             "steps": [step.as_dict() for step in self.steps],
-            "warnings": list(self.warnings),
+            "warnings": self.all_warnings,
             "empty": self.empty,
         }
 
@@ -83,11 +91,27 @@ def make(
 ) -> Plan:
     """Look at the database and compare it with the release; refuse what cannot be migrated."""
     preflight.check_server(connection)
+    rights = migrator_rights.migrator_rights(connection)
+    try:
+        return _compare(connection, folders, to, request, services, rights)
+    except errors.InsufficientPrivilege as error:
+        if rights.is_owner:
+            raise
+        raise migrator_rights.unreadable(rights, error) from error
+
+
+def _compare(
+    connection: Connection,
+    folders: ReleaseFolders,
+    to: str | None,
+    request: Request | None,
+    services: Iterable[ServiceDefaults],
+    rights: MigratorRights,
+) -> Plan:
     release = _release(connection, folders, request or Request())
     moves = _moves(connection, release, to)
     tables = _tables(connection, release, moves, request or Request())
     warnings = _check_tables(connection, release, moves, tables)
-    rights = migrator_rights.migrator_rights(connection)
     preflight.check_may_create_schemas(connection, _schemas(release, moves))
     steps = step_list.build(connection, release, rights, moves, tables, services)
     preflight.check_losses(connection, steps)

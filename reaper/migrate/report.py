@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reaper.migrate.step import Kind, Step
+from reaper.migrate.table_notes import Addition
 
 
 @dataclass
@@ -19,6 +20,8 @@ class Report:
     applied: list[str] = field(default_factory=list)
     code_loaded: list[str] = field(default_factory=list)
     code_dropped: list[str] = field(default_factory=list)
+    # To tables of the application.
+    added: list[Addition] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     changed: bool = False

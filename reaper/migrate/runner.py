@@ -52,6 +52,7 @@ class Runner:
                 if step.kind in _WAY_BACK:
                     self._restore_code(plan)
                 raise
+        self.report.added += [addition for note in plan.tables for addition in note.additions]
         self._conclude(plan)
         return self.report
 

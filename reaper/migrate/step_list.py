@@ -108,6 +108,13 @@ def restore_code(connection: Connection, release: Release) -> Iterator[Step]:
         yield from binding_plan.restore_views(connection)
 
 
+def _grant_title(rights: MigratorRights) -> str:
+    title = f"let {rights.user} act as {migrator_rights.OWNER}"
+    if rights.problem is None:
+        return title
+    return f"{title}, which only a superuser can: {migrator_rights.grant_sql(rights.user)}"
+
+
 def _roles(connection: Connection, release: Release, rights: MigratorRights) -> Iterator[Step]:
     if rights.missing:
         yield Step(
@@ -121,7 +128,7 @@ def _roles(connection: Connection, release: Release, rights: MigratorRights) -> 
         grant = migrator_rights.grant_to_migrator(rights.user, connection.info.server_version)
         yield Step(
             kind=Kind.GRANT_OWNER,
-            title=f"let {rights.user} act as {migrator_rights.OWNER}",
+            title=_grant_title(rights),
             locks="none on tables",
             statements=statements(grant),
             names=(rights.user,),

@@ -14,12 +14,26 @@ _UNTIL = "the scheduled drain deletes nothing from it before: reaper service ena
 
 
 @dataclass(frozen=True)
+class Addition:
+    """What a table of the application gets: things of one kind, by name."""
+
+    table: str
+    kind: str
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        plural = {"index": "indexes"}.get(self.kind, f"{self.kind}s")
+        return f"the {self.kind if len(self.names) == 1 else plural} {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
 class TableNote:
     """One of the two tables: what reaper calls it, its name, and what will happen to it."""
 
     name: str
     table: str
     facts: tuple[str, ...]
+    additions: tuple[Addition, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """The note for machines."""
@@ -41,7 +55,8 @@ def notes(
             )
             yield TableNote(name, former.table, (fact,))
         elif wanted:
-            yield TableNote(name, wanted.table, tuple(_bound(former, wanted, steps)))
+            additions = tuple(_additions(wanted, steps))
+            yield TableNote(name, wanted.table, tuple(_bound(former, wanted, additions)), additions)
         elif tables.views:
             fact = f"created, empty, as {name}: no table of yours is bound"
             yield TableNote(name, f"public.{name}", (fact,))
@@ -54,9 +69,7 @@ def _released(former: BoundTable, steps: Iterable[Step]) -> str:
     return "created by reaper, empty: dropped"
 
 
-def _bound(former: BoundTable | None, wanted: BoundTable, steps: Iterable[Step]) -> Iterator[str]:
-    kinds = (Kind.PREPARE_TABLE, Kind.CREATE_VIEWS)
-    texts = [statement.text for step in steps if step.kind in kinds for statement in step.statements]
+def _bound(former: BoundTable | None, wanted: BoundTable, additions: Sequence[Addition]) -> Iterator[str]:
     if former is None:
         yield f"your table, bound as {wanted.name}: rows and columns stay as they are"
     elif former.table != wanted.table:
@@ -65,22 +78,23 @@ def _bound(former: BoundTable | None, wanted: BoundTable, steps: Iterable[Step])
         yield f"bound as {wanted.name} with other columns"
     else:
         yield f"bound as {wanted.name}"
-    additions = list(_additions(wanted, texts))
-    yield from additions or ("has all that reaper needs",)
+    yield from [f"gets {addition}" for addition in additions] or ("has all that reaper needs",)
     if former is None and wanted.name == "pastes":
         yield _UNTIL
 
 
-def _additions(wanted: BoundTable, texts: Sequence[str]) -> Iterator[str]:
+def _additions(wanted: BoundTable, steps: Iterable[Step]) -> Iterator[Addition]:
+    kinds = (Kind.PREPARE_TABLE, Kind.CREATE_VIEWS)
+    texts = [statement.text for step in steps if step.kind in kinds for statement in step.statements]
     alter = f"alter table {wanted.table} add"
-    for many, one, names in (
-        ("columns", "column", _after(texts, f"{alter} column if not exists ")),
-        ("constraints", "constraint", _after(texts, f"{alter} constraint ")),
-        ("indexes", "index", _indexes(wanted, texts)),
-        ("triggers", "trigger", _after(texts, "comment on trigger ", f" on {wanted.table} is ")),
+    for kind, names in (
+        ("column", _after(texts, f"{alter} column if not exists ")),
+        ("constraint", _after(texts, f"{alter} constraint ")),
+        ("index", _indexes(wanted, texts)),
+        ("trigger", _after(texts, "comment on trigger ", f" on {wanted.table} is ")),
     ):
         if names:
-            yield f"gets the {one if len(names) == 1 else many} {', '.join(names)}"
+            yield Addition(wanted.table, kind, tuple(names))
 
 
 def _after(texts: Iterable[str], prefix: str, part: str = "") -> list[str]:

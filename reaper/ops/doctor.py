@@ -34,7 +34,7 @@ def warn(name: str, detail: str, fix: str | None) -> Diagnosis:
 
 
 def fail(name: str, detail: str, fix: str | None) -> Diagnosis:
-    """Work would fail, or data is in danger."""
+    """Work would fail or wait, or data is in danger: what the verdict calls attention is no less here."""
     return Diagnosis(name, "fail", detail, fix)
 
 
@@ -215,7 +215,7 @@ class Doctor:
 
     def _backend(self, backend: BackendState) -> Diagnosis:
         if backend.name in self.backends:
-            return warn(
+            return fail(
                 f"circuit {backend.name}",
                 f"{backend.circuit}: {backend.last_error}",
                 "reaper probes it every minute; check the store.",
@@ -284,7 +284,8 @@ def examine_cache(cache: Cache) -> Iterator[Diagnosis]:
         cache.check()
         yield ok("cache", "answers, and takes SET NX, EVAL and UNLINK")
     except ReaperError as error:
-        yield warn("cache", error.message, error.hint)
+        # As severe as for the verdict: entries of pastes that are gone stay readable meanwhile.
+        yield fail("cache", error.message, error.hint or "Check REAPER_REDIS_URL and the Redis server.")
 
 
 def _guarded(name: str, check: Callable[[], list[Diagnosis]]) -> Iterator[Diagnosis]:

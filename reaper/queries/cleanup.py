@@ -10,8 +10,9 @@ from psycopg.types.json import Jsonb
 from reaper.model import (
     ObjectRef,
     RetryLease,
+    Waiting,
 )
-from reaper.queries.base import Area, commits
+from reaper.queries.base import Area, commits, reads
 from reaper.queries.failure_arguments import Failures
 
 
@@ -41,3 +42,10 @@ class Cleanup(Area):
     def finish_invalidations(self, lease: UUID, failures: Failures) -> int:
         """Settle leased codes; returns how many are gone."""
         return int(self._db.value("select reaper.finish_invalidations(%s, %s)", lease, Jsonb(list(failures))))
+
+    @reads
+    def waiting_invalidations(self) -> Waiting | None:
+        """Codes whose cache entry is queued and not due yet; None where there are none."""
+        return self._db.one(
+            Waiting, "select number, until from reaper.waiting_invalidations() where number > 0"
+        )

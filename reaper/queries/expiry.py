@@ -17,6 +17,7 @@ from reaper.model import (
     Cursor,
     Figures,
     Taken,
+    Unfinished,
     object_refs,
 )
 from reaper.queries.base import Area, commits, reads
@@ -101,6 +102,11 @@ class Expiry(Area):
     def count_left_behind(self) -> int:
         """How many due rows no worker holds: not claimed and not blocked, or left by a drop."""
         return int(self._db.value("select reaper.count_left_behind()"))
+
+    @reads
+    def unfinished_work(self, worker: str) -> Unfinished:
+        """What other workers than this one hold, and what waits in the queues."""
+        return self._db.only(Unfinished, "select * from reaper.unfinished_work(%s)", worker)
 
     @reads
     def count_due(self) -> int:

@@ -65,7 +65,8 @@ class LoginAndSessions(Area):
         return self._db.all(
             SessionSetting,
             "select s.name, s.reset_val || coalesce(s.unit, '') as value from pg_catalog.pg_settings s"
-            " where (s.name = 'statement_timeout' and s.reset_val::bigint between 1 and 999)"
+            " where (s.name in ('statement_timeout', 'transaction_timeout')"
+            "        and s.reset_val::bigint between 1 and 999)"
             "    or (s.name = 'lock_timeout' and s.reset_val::bigint between 1 and 99)"
             "    or (s.name in ('idle_session_timeout', 'idle_in_transaction_session_timeout')"
             "        and s.reset_val::bigint between 1 and 59999)"

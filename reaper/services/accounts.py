@@ -17,4 +17,6 @@ def tick(context: Context) -> Tick:
     return Tick({"folded": folded}, more)
 
 
-SERVICE = Service("accounts", "1 minute", tick, "sums up the byte accounts of the backends")
+SERVICE = Service(
+    "accounts", "1 minute", tick, "sums up the byte accounts of the backends", changes_buckets=False
+)

@@ -34,6 +34,7 @@ from reaper.concurrency import Stop
 from reaper.expiry.deletion_retries import Retries
 from reaper.expiry.lane import Drained
 from reaper.expiry.settler import Adopted
+from reaper.model import Waiting
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Ask
 from reaper.telemetry.events import Telemetry
@@ -68,6 +69,8 @@ class Tick:
 
     figures: Mapping[str, int] = field(default_factory=dict)
     more: bool = False
+    # What is queued for this service and not due yet.
+    waiting: Waiting | None = None
 
 
 @dataclass(frozen=True)
@@ -80,3 +83,5 @@ class Service:
     description: str
     locked: bool = True
     enabled: bool = True
+    # Whether it deletes or stores objects; who runs one by hand finds out first whose the buckets are.
+    changes_buckets: bool = True

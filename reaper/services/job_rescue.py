@@ -18,4 +18,6 @@ def tick(context: Context) -> Tick:
     return Tick({"queued": len(rescued) - failed, "failed": failed}, more=len(rescued) == AT_ONCE)
 
 
-SERVICE = Service("job_rescue", "1 minute", tick, "queues the jobs of dead workers again")
+SERVICE = Service(
+    "job_rescue", "1 minute", tick, "queues the jobs of dead workers again", changes_buckets=False
+)

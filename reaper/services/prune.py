@@ -19,4 +19,4 @@ def tick(context: Context) -> Tick:
     return Tick({"jobs": jobs, "history": history}, more)
 
 
-SERVICE = Service("prune", "1 hour", tick, "deletes finished jobs and old history")
+SERVICE = Service("prune", "1 hour", tick, "deletes finished jobs and old history", changes_buckets=False)

@@ -9,6 +9,8 @@ from typing import Any
 from procrastinate import PsycopgConnector
 from procrastinate.connector import Notify
 
+from reaper.db.session_settings import apply_to_queue
+
 JOB_INSERTED, ABORT_REQUESTED = "job_inserted", "abort_job_requested"
 Ignored = Callable[[str], None]
 
@@ -17,7 +19,7 @@ class QueueConnector(PsycopgConnector):
     """A notification is a hint: without it the worker looks a second later, so a bad one is only counted."""
 
     def __init__(self, ignored: Ignored = lambda _channel: None, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(configure=apply_to_queue, **options)
         self._ignored = ignored
 
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:

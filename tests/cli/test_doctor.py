@@ -81,9 +81,20 @@ def test_an_old_transaction_is_named_with_its_session(
     assert f"select pg_terminate_backend({pinning.info.backend_pid})" in run("doctor").out
 
 
-def test_a_bucket_that_is_missing_fails_and_a_cache_that_is_away_only_warns(run: Run) -> None:
+def test_a_bucket_that_is_missing_and_a_cache_that_is_away_fail(run: Run) -> None:
     found = verdicts(run, REAPER_S3_BUCKET="no-such-bucket", REAPER_REDIS_URL="redis://127.0.0.1:1/0")
-    assert (found["bucket default"], found["cache"]) == ("fail", "warn")
+    assert (found["bucket default"], found["cache"]) == ("fail", "fail")
+
+
+def test_what_the_verdict_calls_attention_fails_here_too(run: Run, db: Connection) -> None:
+    assert (run("status").code, run("doctor").code) == (0, 0)
+    away = {"REAPER_REDIS_URL": "redis://127.0.0.1:1/0"}
+    db.execute("select reaper.heartbeat('w', p_degraded => '{\"redis\": \"refused\"}')")
+    assert (run("status").code, run("doctor", **away).code) == (1, 1)
+    db.execute("select reaper.heartbeat('w', p_degraded => '{}')")
+    db.execute("update reaper.settings set circuit_failures = 1")
+    db.execute("select reaper.record_backend_failure('default', 'no connection')")
+    assert (run("status").code, run("doctor").code) == (1, 1)
 
 
 def test_services_that_are_not_configured_are_a_warning(bare_run: Run, dsn: str) -> None:
@@ -110,7 +121,7 @@ def test_a_probe_writes_and_deletes_and_only_when_it_is_asked_for(run: Run, buck
 def test_a_backend_that_is_left_alone_is_named(run: Run, db: Connection) -> None:
     db.execute("update reaper.settings set circuit_failures = 1")
     db.execute("select reaper.record_backend_failure('default', 'no connection')")
-    assert verdicts(run)["circuit default"] == "warn"
+    assert verdicts(run)["circuit default"] == "fail"
     assert "open: no connection" in run("doctor").out
 
 

@@ -122,6 +122,7 @@ table = "app.blobs"
 content_hash = "sha"
 ref_count = "refs"
 """
+CONSTRAINTS = ("documents_deletion_status_check", "documents_content_hash_fkey")
 OPTIONS = [
     *(
         "--bind",
@@ -165,6 +166,34 @@ def test_tables_of_other_names_are_bound_by_the_file_or_by_options(
     assert "alter table app.documents" in migrate("--sql", *options).out
     assert migrate(*options).code == 0
     assert "nothing was changed" in migrate().out
+
+
+@pytest.mark.usefixtures("documents")
+def test_what_was_added_to_tables_of_the_application_is_listed(migrate: Run) -> None:
+    plan = migrate("--plan", *OPTIONS).out
+    lines = migrate(*OPTIONS).out.splitlines()
+    added = [line for line in lines if line.startswith("added to ")]
+    assert added == [
+        "added to app.documents: the columns created_at, deletion_status, deletion_initiated_at",
+        f"added to app.documents: the constraints {', '.join(CONSTRAINTS)}",
+        "added to app.documents: the indexes reaper_documents_content, reaper_documents_due",
+        "added to app.blobs: the columns object_key, size_bytes, created_at",
+        "added to app.blobs: the index reaper_blobs_object_key",
+        "added to app.blobs: the trigger reaper_retired_key",
+    ]
+    assert all(f"gets {line.partition(': ')[2]}" in plan for line in added)
+    assert "added" not in migrate().out
+
+
+@pytest.mark.usefixtures("documents")
+def test_what_was_added_comes_as_json_by_table_and_kind(migrate: Run) -> None:
+    added = migrate("--json", *OPTIONS).json["added"]
+    assert {"table": "app.blobs", "kind": "trigger", "names": ["reaper_retired_key"]} in added
+    assert migrate("--json").json["added"] == []
+
+
+def test_tables_that_reaper_created_itself_are_no_additions(migrate: Run) -> None:
+    assert "added to " not in migrate().out
 
 
 def test_a_misspelt_binding_is_a_configuration_error(migrate: Run) -> None:

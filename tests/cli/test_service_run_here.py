@@ -165,3 +165,29 @@ def test_a_service_that_is_not_known_is_refused_with_those_that_are(registered: 
 
 def test_options_of_a_run_here_need_here(registered: Run) -> None:
     assert registered("service", "run", "prune", "--wait").code == 2
+
+
+def test_a_service_that_changes_no_bucket_leaves_no_marker_there(run: Run, bucket: Any) -> None:
+    for name in ("invalidations", "prune", "accounts", "job_rescue"):
+        assert run("service", "run", name, "--here").code == 0
+        assert [found.key for found in bucket.objects.all()] == [], name
+    assert run("service", "run", "cleanup_queue", "--here").code == 0
+    assert [found.key for found in bucket.objects.all()] == [".reaper/owner"]
+
+
+def test_entries_that_are_queued_and_not_due_are_said_to_wait(run: Run, db: Connection) -> None:
+    db.execute(
+        "insert into reaper.invalidations (short_code, queued_at, next_attempt)"
+        " select 'c' || n, now(), '2100-01-01 12:00Z'::timestamptz + n * interval '1 minute'"
+        "   from generate_series(0, 2) n"
+    )
+    done = run("service", "run", "invalidations", "--here")
+    assert done.out == (
+        "invalidations: dropped 0, failed 0; 3 wait, the next until 2100-01-01 12:00:00 UTC\n"
+    )
+    waiting = run("service", "run", "invalidations", "--here", "--json").json["waiting"]
+    assert waiting == {"number": 3, "until": "2100-01-01T12:00:00+00:00"}
+    db.execute("delete from reaper.invalidations")
+    assert run("service", "run", "invalidations", "--here").out == "invalidations: dropped 0, failed 0\n"
+    assert run("service", "run", "invalidations", "--here", "--json").json["waiting"] is None
+    assert run("service", "run", "accounts", "--here", "--json").json["waiting"] is None

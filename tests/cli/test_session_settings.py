@@ -28,14 +28,20 @@ WORST = {
     "bytea_output": "'escape'",
     "extra_float_digits": "-15",
     "row_security": "off",
+    "transaction_timeout": "'20ms'",
 }
 NAMED = {
     *("datestyle", "quote_all_identifiers", "standard_conforming_strings", "default_transaction_read_only"),
     *("statement_timeout", "idle_session_timeout", "lock_timeout", "default_transaction_isolation"),
-    *("row_security", "idle_in_transaction_session_timeout"),
+    *("row_security", "idle_in_transaction_session_timeout", "transaction_timeout"),
 }
 # Connections of an application are its own: these end its calls, with a line that says what to set.
-APPLICATIONS = {"default_transaction_read_only", "statement_timeout", "idle_session_timeout", "lock_timeout"}
+APPLICATIONS = {
+    *("default_transaction_read_only", "statement_timeout", "idle_session_timeout", "lock_timeout"),
+    "transaction_timeout",
+}
+# The first release of PostgreSQL that has a setting.
+SINCE = {"transaction_timeout": 170000}
 
 
 @pytest.fixture
@@ -45,6 +51,8 @@ def odd(db: Connection, dsn: str) -> Iterator[Callable[..., str]]:
 
     def make(**settings: str) -> str:
         for name, worst in settings.items():
+            if db.info.server_version < SINCE.get(name, 0):
+                pytest.skip(f"{name} came with a later PostgreSQL")
             db.execute(f"alter role odd set {name} = {worst}")
         return make_conninfo(dsn, user="odd")
 

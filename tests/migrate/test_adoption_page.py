@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +13,8 @@ import pytest
 
 from reaper.dev.embedded import Postgres
 from reaper.migrate import migrate, plan, render_sql
-from tests.support.migrate.adoption_page import Application, Shape, shapes
+from reaper.services import ALL
+from tests.support.migrate.adoption_page import PAGE, Application, Shape, shapes
 from tests.support.migrate.catalogue_snapshot import catalogue
 from tests.support.migrate.logins import table_owner
 from tests.support.migrate.release_folder import psql
@@ -103,6 +107,48 @@ def adopt_drain_verify_and_roll_back(application: Application, world: World) -> 
     assert [[row[:n] for row in all_] for n, all_ in zip(kept, rows, strict=True)] == [
         application.rows(name) for name in ("content", "pastes")
     ]
+
+
+def test_the_two_tables_alone_are_restored_as_the_page_says(
+    empty_db_dsn: str, server: Postgres, world: World, tmp_path: Path
+) -> None:
+    [shape] = [shape for shape in SHAPES if shape.table("pastes") == "app.documents"]
+    application = filled(empty_db_dsn, shape)
+    migrate(application.dsn, tables=shape.request, services=ALL)
+    for key in sorted(application.keys()):
+        world.backends["default"].store(key, BODY)
+    before = [application.rows(name) for name in ("content", "pastes")]
+    dump, *commands = restore_commands()
+
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        paths = f"{server.bin_dir}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        variables = {**os.environ, "PATH": paths, "REAPER_DATABASE_URL": application.dsn}
+        return subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, env=variables, check=False, capture_output=True, text=True
+        )
+
+    assert run(dump).returncode == 0
+    application.sql("delete from app.documents where dies_at > now()")
+    [refused] = [run(command) for command in commands if command.startswith("pg_restore")]
+    assert "view reaper.pastes depends on table app.documents" in refused.stderr
+    for command in commands:
+        # The bucket is this process's own.
+        if command.startswith("reaper verify"):
+            with world.app() as app:
+                assert app.verify().clean
+            continue
+        done = run(command)
+        assert done.returncode == 0, (command, done.stderr)
+    assert [application.rows(name) for name in ("content", "pastes")] == before
+    assert plan(application.dsn).empty
+    world.drain()
+    assert world.keys() == application.live_keys() == application.keys()
+
+
+def restore_commands() -> list[str]:
+    """The block of the page about a restore, line by line."""
+    [block] = [block for block in PAGE.read_text().split("```\n") if block.startswith("pg_dump ")]
+    return [line for line in block.splitlines() if line]
 
 
 def test_the_script_for_a_dba_does_the_same(application: Application, server: Postgres) -> None:

@@ -128,6 +128,35 @@ def test_the_plan_of_a_role_without_rights_is_made_all_the_same(owned: str, work
     assert "create role" in render_sql(owned, folders=workshop.folders)
 
 
+@pytest.mark.parametrize("granted", ["", "reaper_ro", "reaper_ops", "reaper_worker"])
+def test_a_role_that_cannot_read_what_was_migrated_is_told_the_right_and_the_grant(
+    cluster: Postgres, owned: str, granted: str
+) -> None:
+    migrate(cluster.dsn("owned"))
+    if granted:
+        run_as_superuser(cluster, f"grant {granted} to plain")
+    for attempt in (plan, migrate, render_sql):
+        with pytest.raises(MigrationRefused) as caught:
+            attempt(owned)
+        assert "'plain' may not act as reaper_owner" in caught.value.message
+        assert "permission denied for" in caught.value.message
+        assert caught.value.hint == 'Let a superuser run this once:\ngrant reaper_owner to "plain";'
+    run_as_superuser(cluster, (caught.value.hint or "").partition("\n")[2])
+    assert plan(owned).empty
+
+
+def test_the_plan_says_of_a_grant_that_is_refused_who_must_give_it(
+    cluster: Postgres, owned: str, workshop: Workshop
+) -> None:
+    run_as_superuser(cluster, (installed_folders().sql / "roles.sql").read_text())
+    made = plan(owned, folders=workshop.folders)
+    [step] = [step for step in made.steps if step.kind is Kind.GRANT_OWNER]
+    grant = 'grant reaper_owner to "plain"'
+    assert step.title == f"let plain act as reaper_owner, which only a superuser can: {grant}"
+    assert any("'plain' may not act as reaper_owner" in text for text in made.as_dict()["warnings"])
+    assert any('grant reaper_owner to "plain";' in text for text in made.as_dict()["warnings"])
+
+
 @pytest.mark.parametrize("form", ["url", "pairs"])
 def test_passwords_of_odd_characters_and_options_arrive_whole_in_either_form(
     cluster: Postgres, form: str

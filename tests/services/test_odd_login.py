@@ -1,10 +1,12 @@
 """A worker whose role has every setting at its worst value."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from reaper.worker import tasks
 from tests.support.paste_fixtures import Connection
 from tests.support.worker_world import WorkerWorld
 
@@ -30,6 +32,8 @@ alter role odd set row_security = off;
 @pytest.fixture
 def odd_world(world: WorkerWorld, db: Connection) -> Iterator[WorkerWorld]:
     db.execute(WORST)
+    if db.info.server_version >= 170000:
+        db.execute("alter role odd set transaction_timeout = '20ms'")
     world.extra["REAPER_DATABASE_URL"] = make_conninfo(world.dsn, user="odd")
     yield world
     world.end()
@@ -47,3 +51,26 @@ def test_a_worker_drains_and_serves_whatever_its_role_sets(odd_world: WorkerWorl
     assert worker.is_alive()
     assert odd_world.value("select count(*) from reaper.job_errors") == 0
     assert "Traceback" not in odd_world.said()
+
+
+def test_no_connection_of_the_queue_keeps_the_time_limit_of_transactions(odd_world: WorkerWorld) -> None:
+    connector = tasks.connector(odd_world.extra["REAPER_DATABASE_URL"])
+    question = "select coalesce(current_setting('transaction_timeout', true), '0') as limit"
+
+    async def asked() -> list[str]:
+        await connector.open_async()
+        try:
+            pooled = await connector.execute_query_one_async(question)
+            async with connector._get_standalone_connection() as listening:
+                heard = await (await listening.execute(question)).fetchone()
+            return [pooled["limit"], *(heard or ())]
+        finally:
+            await connector.close_async()
+
+    assert asyncio.run(asked()) == ["0", "0"]
+    deferring = connector.get_sync_connector()
+    deferring.open()
+    try:
+        assert deferring.execute_query_one(question) == {"limit": "0"}
+    finally:
+        deferring.close()

@@ -100,16 +100,28 @@ def test_the_session_lock_is_held_with_the_lease_and_returned_with_it(db, connec
     assert value(other, LOCK.replace("pg_advisory", "pg_try_advisory")) is True
 
 
-def test_a_lock_that_a_worker_holds_without_a_lease_counts(db, dsn):
-    db.execute("create role another_worker login in role reaper_worker")
+@pytest.mark.parametrize("role", ["reaper_worker", "reaper_ops"])
+def test_a_lock_that_a_login_holds_which_may_run_services_counts_without_a_lease(db, dsn, role):
+    db.execute(f"create role another_runner login in role {role}")
     try:
-        with psycopg.connect(dsn, user="another_worker", autocommit=True) as worker:
-            worker.execute(LOCK)
+        with psycopg.connect(dsn, user="another_runner", autocommit=True) as runner:
+            runner.execute(LOCK)
             assert lease(db) is None
             assert value(db, "select lease_token from reaper.services where name = 'sweep'") is None
             assert value(db, "select verdict from reaper.health") == "ok"
     finally:
-        db.execute("drop role another_worker")
+        db.execute("drop role another_runner")
+
+
+def test_an_operator_who_runs_a_service_by_hand_is_no_foreign_holder(db, dsn):
+    db.execute("create role operator login in role reaper_ops")
+    try:
+        with psycopg.connect(dsn, user="operator", autocommit=True) as operator:
+            assert lease(operator, "by hand") is not None
+            assert value(db, "select reasons from reaper.health") == []
+            assert lease(db) is None
+    finally:
+        db.execute("drop role operator")
 
 
 @pytest.mark.parametrize("function", ["pg_advisory_lock", "pg_advisory_lock_shared"])
@@ -122,7 +134,8 @@ def test_a_lock_that_a_stranger_holds_does_not_count_and_is_reported(db, strange
     pid = stranger.info.backend_pid
     assert reason == (
         f"session {pid} (stranger) holds the advisory lock of service sweep without being a member of"
-        f" reaper_worker; it runs on the lease alone. End the session: select pg_terminate_backend({pid});"
+        " reaper_worker or reaper_ops; it runs on the lease alone."
+        f" End the session: select pg_terminate_backend({pid});"
     )
     assert free(db, token)
 

@@ -188,7 +188,8 @@ def test_a_lock_that_a_prepared_transaction_holds_is_found_there(db, scene):
     with db.transaction(force_rollback=True):
         scene.sql(
             "create or replace function reaper_internal.advisory_lock_holders()"
-            " returns table (lock_key integer, pid integer, login text, application text, is_worker boolean)"
+            " returns table"
+            " (lock_key integer, pid integer, login text, application text, runs_services boolean)"
             " language sql as $$ select s.service_key, null::integer, null, null, false"
             " from reaper.services s where s.name = 'drain' $$"
         )

@@ -179,6 +179,16 @@ def refused_without_unbind(load: Load) -> None:
             load.sql(f"alter table pastes {change}")
 
 
+def dropped(load: Load) -> None:
+    """The bound column gives way to a new one in the same place, so that writers need not know of it."""
+    for gone, new in (("deletion_initiated_at", "begun_at"), ("begun_at", "deletion_initiated_at")):
+        load.sql(f"""begin; select reaper.unbind();
+                     alter table pastes drop column {gone};
+                     alter table pastes add column {new} timestamptz;
+                     select reaper.bind('{{"pastes": {{"deletion_initiated_at": "{new}"}}}}'); commit""")
+        load.go_on()
+
+
 def renamed(load: Load) -> None:
     load.sql("alter table pastes rename expires_at to valid_until")
     load.go_on()
@@ -217,7 +227,7 @@ def revoked(load: Load) -> None:
     load.sql("grant delete on pastes to reaper_owner")
 
 
-CHANGES = [altered, refused_without_unbind, renamed, swapped, content_swapped, revoked]
+CHANGES = [altered, refused_without_unbind, dropped, renamed, swapped, content_swapped, revoked]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])

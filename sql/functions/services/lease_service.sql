@@ -1,6 +1,6 @@
 -- lease_service: be the only one that runs a service, for 15 seconds at a time. The token in the row decides; the clock is read after the
 -- wait for the row, so that a lease extended meanwhile is not taken for expired.
--- The session advisory lock is taken too, for programs that look at it. Any login can hold it, so only a worker's counts.
+-- The session advisory lock is taken too, for programs that look at it. Any login can hold it, so only that of a login that may run services counts.
 create or replace function reaper.lease_service(p_name text, p_worker text)
     returns uuid
     language plpgsql volatile security definer
@@ -18,7 +18,7 @@ begin
         return null;
     end if;
     if not pg_try_advisory_lock(1919246704, v_service.service_key)
-        and exists (select from reaper_internal.advisory_lock_holders() as h where h.lock_key = v_service.service_key and h.is_worker)
+        and exists (select from reaper_internal.advisory_lock_holders() as h where h.lock_key = v_service.service_key and h.runs_services)
     then
         return null;
     end if;
@@ -30,6 +30,6 @@ end;
 $$;
 comment on function reaper.lease_service(text, text) is
     'Leases the service to p_worker for 15 seconds and takes its session advisory lock; returns the token, or null if another worker holds either. '
-    'A lock held by a login that is not a member of reaper_worker does not count. Extend the lease every 5 seconds, then call return_service_lease.';
+    'A lock held by a login that is not a member of reaper_worker or reaper_ops does not count. Extend the lease every 5 seconds, then call return_service_lease.';
 revoke all on function reaper.lease_service(text, text) from public;
 grant execute on function reaper.lease_service(text, text) to reaper_worker, reaper_ops;

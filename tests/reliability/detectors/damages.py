@@ -555,7 +555,7 @@ SETTINGS = [
         "a backend is left alone",
         """insert into reaper.circuits (backend, state, changed_at, retry_at, last_error)
            values ('east', 'open', now(), now(), 'no connection')""",
-        doctor=(("circuit east", "warn, open: no connection"),),
+        doctor=(("circuit east", "fail, open: no connection"),),
     ),
     Damage(
         "a backend is not configured here",

@@ -2,14 +2,17 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
-from reaper.dev.embedded import Valkey
+from reaper.dev.embedded import Postgres, Valkey
+from reaper.migrate import migrate
 from tests.support.ordeals import Ordeal
 from tests.support.s3_double.served_bucket import ServedBucket
 from tests.support.s3_double.server import ScriptedS3
@@ -19,6 +22,13 @@ Trick = Callable[[psycopg.Connection[object], Random], object]
 CLASSES = (1919246704, 1919251553)
 # So many connections stay idle; the limit of the tests' server is higher.
 IDLE = 20
+# Nothing may stand still for longer.
+STANDSTILL = 60.0
+CHANNELS = ("procrastinate_queue_v1#reaper", "procrastinate_any_queue_v1", "reaper")
+PAYLOADS = (
+    *("", "garbage", "null", "[]", "{}", "[" * 7000, '{"type": null}', "x" * 7999),
+    *('{"type": "job_inserted", "job_id": 1}', '{"type": "abort_job_requested", "job_id": 1}'),
+)
 LOCKABLE = "select c.oid::regclass::text from pg_class c where c.relkind in ('r', 'p', 'v', 'm')"
 WAITED_FOR = """
 (select count(*) = 2 from reaper.services s where s.runs > 0 and s.name in ('watchdog', 'cleanup_queue'))
@@ -58,7 +68,13 @@ def lock_what_can_be_locked(connection: psycopg.Connection[object], chance: Rand
                 connection.execute(f"lock table {name} in {mode} mode nowait")
 
 
-TRICKS: tuple[Trick, ...] = (squat, squat_all, hold_a_snapshot, lock_what_can_be_locked)
+def notify(connection: psycopg.Connection[object], chance: Random) -> None:
+    """Payloads of every shape, also such as procrastinate's own."""
+    for channel in CHANNELS:
+        connection.execute("select pg_notify(%s, %s)", (channel, chance.choice(PAYLOADS)))
+
+
+TRICKS: tuple[Trick, ...] = (squat, squat_all, hold_a_snapshot, lock_what_can_be_locked, notify)
 
 
 class Pest(threading.Thread):
@@ -87,6 +103,48 @@ class Pest(threading.Thread):
 def test_a_login_that_may_only_connect_stops_no_worker_and_no_service(
     world: WorkerWorld, stranger_dsn: str, ordeal: Ordeal
 ) -> None:
+    withstand(world, stranger_dsn, ordeal, ordeal.rounds(short=1))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_nor_within_a_minute_and_with_200_idle_connections(
+    crowded_world: WorkerWorld, crowd_dsn: str
+) -> None:
+    pestered = Ordeal("a stranger's minute", seed=1, seconds=60.0)
+    with contextlib.ExitStack() as idle:
+        for _ in range(200):
+            idle.callback(psycopg.connect(crowd_dsn, autocommit=True).close)
+        withstand(crowded_world, crowd_dsn, pestered, pestered.rounds())
+    assert set(pestered.counts) == {trick.__name__.replace("_", " ") for trick in TRICKS}
+
+
+@pytest.fixture
+def crowded_server() -> Iterator[Postgres]:
+    """One whose limit of connections is a little more than what the stranger and a worker take."""
+    with Postgres.start(settings={"max_connections": "250"}) as running:
+        migrate(running.dsn())
+        yield running
+
+
+@pytest.fixture
+def crowd_dsn(crowded_server: Postgres) -> str:
+    with psycopg.connect(crowded_server.dsn(), autocommit=True) as connection:
+        connection.execute("create role stranger login")
+    return make_conninfo(crowded_server.dsn(), user="stranger")
+
+
+@pytest.fixture
+def crowded_world(
+    crowded_server: Postgres, valkey: Valkey, s3_double: ScriptedS3, scratch: Path
+) -> Iterator[WorkerWorld]:
+    bucket = ServedBucket(s3_double, "pastes")
+    with WorkerWorld(crowded_server.dsn(), valkey.url, {"default": bucket}, scratch) as world:
+        yield world
+
+
+def withstand(world: WorkerWorld, stranger_dsn: str, ordeal: Ordeal, rounds: Iterable[int]) -> None:
+    """In each round two services and a drain run, while the pest plays its tricks; the verdict names one."""
     with psycopg.connect(stranger_dsn, autocommit=True) as first:
         squat_all(first, ordeal.chance)
         worker = world.worker()
@@ -94,7 +152,8 @@ def test_a_login_that_may_only_connect_stops_no_worker_and_no_service(
         pest = Pest(stranger_dsn, ordeal.chance, ordeal)
         pest.start()
         try:
-            for _ in ordeal.rounds(short=1):
+            for _ in rounds:
+                began = time.monotonic()
                 world.populate(due=20, live=5, contents=20)
                 world.sql("update reaper.services set runs = 0")
                 for name in ("watchdog", "cleanup_queue", "drain"):
@@ -102,6 +161,7 @@ def test_a_login_that_may_only_connect_stops_no_worker_and_no_service(
                 world.tick()
                 world.until(WAITED_FOR)
                 assert worker.is_alive(), world.said()
+                assert time.monotonic() - began < STANDSTILL
                 world.sql("delete from public.pastes")
                 world.sql("delete from public.content")
         finally:

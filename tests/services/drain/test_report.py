@@ -4,16 +4,18 @@ import io
 import re
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 from rich.console import Console
 from rich.progress import Task
 
 from reaper.cli.drain import report_lines
-from reaper.cli.progress import WaitColumn, drain_progress
+from reaper.cli.progress import SHOWN_AFTER, WaitColumn, drain_bar, drain_progress
 from reaper.model import Circuit
 from reaper.telemetry.events import Telemetry
 from tests.support.s3_double.server import FaultRates, RandomFaults
+from tests.support.waiting import wait_until
 from tests.support.world import World
 
 Populate = Callable[..., None]
@@ -89,6 +91,39 @@ def test_the_bar_names_the_pace_a_wait_and_an_open_circuit(world: World) -> None
         assert column.render(task).plain == "pace of 1,500 rows/s"
         app.telemetry.circuits([Circuit("east", "open", None, "no answer")])
         assert column.render(task).plain == "waiting: circuit open: east"
+
+
+@pytest.mark.parametrize("reason", [None, "replica db-2.example.com is 12 s behind"])
+@pytest.mark.parametrize("width", [60, 80, 100, 129, 130, 200])
+def test_the_bar_is_one_line_at_any_width(world: World, width: int, reason: str | None) -> None:
+    screen = io.StringIO()
+    console = Console(force_terminal=True, width=width, file=screen)
+    with world.app(rows_per_second=1500) as app, ExitStack() as waits:
+        if reason:
+            waits.enter_context(app.telemetry.waiting(reason))
+            wait_until(lambda: app.telemetry.wait(SHOWN_AFTER) is not None)
+        bar = drain_bar(console, app)
+        freed = "1,234,567 objects, 449.3 GB freed"
+        bar.add_task("draining", total=10_000_000, completed=1_000_000, rate="12,345 rows/s", freed=freed)
+        console.print(bar.get_renderable())
+    [line] = ESCAPES.sub("", screen.getvalue()).splitlines()
+    assert len(line) <= width
+    assert "1,000,000 of 10,000,000" in line
+    assert ("waiting: " if reason else "pace of 1") in line
+    if width >= 80:
+        assert "draining" in line
+        assert "12,345 rows/s" in line
+        assert reason or "pace of 1,500" in line
+
+
+def test_the_bar_shows_the_time_left_where_it_is_narrow_and_nothing_waits(world: World) -> None:
+    screen = io.StringIO()
+    console = Console(force_terminal=True, width=80, file=screen)
+    with world.app() as app:
+        bar = drain_bar(console, app)
+        bar.add_task("draining", total=10, rate="", freed="")
+        console.print(bar.get_renderable())
+    assert "-:--:--" in screen.getvalue()
 
 
 @pytest.mark.parametrize("longer_than", [0.0, 60.0])

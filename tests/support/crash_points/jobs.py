@@ -199,6 +199,7 @@ def look(app: App, errand: Errand) -> None:
         q.oldest_transaction()
         q.ownership_problems()
         q.count_left_behind()
+        q.unfinished_work(app.worker)
         q.harmful_settings()
     app.cache.present([errand.code])
     app.verify(repair=True)
