@@ -36,12 +36,12 @@ The same without marking the rows first, in one transaction less:
 
 ```sql
 select * from reaper.reap_expired(1000) \\gset
-select * from reaper.drop_references(:'batch_id');      -- the objects to delete; released_codes() has the cache entries
+select * from reaper.drop_references(:'batch_id');      -- delete these, and the cache entries of released_codes()
 select * from reaper.finish_batch(:'batch_id', '[]');
 ```
 
-A loop ends when `claim_expired` or `reap_expired` from the start returns no row. The whole backlog, leaving objects and cache entries to the
-next worker: `call reaper.drain();`
+A loop ends when `claim_expired` or `reap_expired` from the start returns no row. The whole backlog, leaving
+objects and cache entries to the next worker: `call reaper.drain();`
 
 | SQLSTATE | meaning | the caller |
 |---|---|---|

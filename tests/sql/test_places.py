@@ -9,7 +9,10 @@ from tests.support.paste_fixtures import codes, column, contents, refs, value
 PLACE_OF_CONTENT = "select ctid::text from content where content_hash = %s"
 PLACE_OF_PASTE = "select ctid::text from pastes where short_code = %s"
 LOCKED = "select hashes, places::text[], ref_counts from reaper_internal.lock_contents(array['h'], true)"
-HELD = "select codes, places::text[], hashes from reaper_internal.lock_pastes(%s, %s::tid[], true, reaper.clock())"
+HELD = """
+select codes, places::text[], hashes
+  from reaper_internal.lock_pastes(%s, %s::tid[], true, reaper.clock())
+"""
 # The shapes of lock_due and lock_pastes, that wait between their look at a row and its lock.
 CLAIM = """
 select h.ctid::text
