@@ -36,7 +36,7 @@ The same without marking the rows first, in one transaction less:
 
 ```sql
 select * from reaper.reap_expired(1000) \\gset
-select * from reaper.drop_references(:'batch_id');      -- delete these, and the cache entries of released_codes()
+select * from reaper.drop_references(:'batch_id');      -- delete these, and what released_codes() lists
 select * from reaper.finish_batch(:'batch_id', '[]');
 ```
 
