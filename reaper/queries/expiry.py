@@ -140,7 +140,7 @@ class Expiry(Area):
         )
         for batch_id, last_expires_at, last_code, codes, awaits_standby, *columns in rows:
             batch = Batch(batch_id, tuple(codes), object_refs(columns), awaits_standby)
-            return Taken(Cursor(last_expires_at, last_code), batch)
+            return Taken(Cursor(last_expires_at or START.expires_at, last_code), batch)
         return None
 
     @commits

@@ -2,7 +2,17 @@
 
 import threading
 
-from tests.support.paste_fixtures import accounts, codes, column, contents, record, refused, unbound, value
+from tests.support.paste_fixtures import (
+    accounts,
+    both_claim_modes,
+    codes,
+    column,
+    contents,
+    record,
+    refused,
+    unbound,
+    value,
+)
 
 HASH = "ab" + "0" * 62
 OWN_KEY = f"ab/{HASH}/{'f' * 32}"
@@ -43,6 +53,7 @@ def test_content_that_an_application_stored_by_itself_lies_on_the_default_backen
     }
 
 
+@both_claim_modes
 def test_copies_of_content_that_lives_stay(db, paste, copy, drain):
     paste("a", content="shared")
     paste("b", content="shared", expires="1 day")
@@ -161,6 +172,7 @@ def test_content_that_a_trigger_keeps_keeps_its_copies(db, paste, copy, claim, d
     db.execute("update content set ref_count = 0")
 
 
+@both_claim_modes
 def test_an_object_of_the_same_name_on_another_backend_is_another_object(db, paste, copy, drain):
     paste("a", content="x")
     paste("b", content="y", expires="1 day")
@@ -258,6 +270,7 @@ def test_a_thousand_contents_with_two_copies_each_go_in_one_batch(db, paste, cla
     assert (accounts(db), codes(db)) == ({}, set())
 
 
+@both_claim_modes
 def test_one_batch_adds_a_handful_of_rows_to_the_accounts_however_many_objects_it_has(db, paste, copy, drain):
     paste.many("p", 100)
     copy("p00001", "east")

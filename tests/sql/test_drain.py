@@ -202,8 +202,9 @@ def test_rows_that_somebody_holds_are_left_and_do_not_make_it_endless(db, paste,
 
 def test_content_that_somebody_holds_for_long_does_not_make_it_endless(db, paste, worker, call_drain):
     paste.many("p", 25)
-    function = "reaper.reap_without_owner(integer, timestamptz, text)"
-    db.execute(f"alter function {function} set lock_timeout = '1ms'")
+    db.execute(
+        "alter function reaper.reap_without_owner(integer, timestamptz, text) set lock_timeout = '1ms'"
+    )
     holder = worker("holder").connection
     with holder.transaction():
         holder.execute("select from content where content_hash = 'p00013' for update")

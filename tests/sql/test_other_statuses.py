@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.paste_fixtures import codes, column, findings, marked, record, value
+from tests.support.paste_fixtures import both_claim_modes, codes, column, findings, marked, record, value
 
 OTHERS = """
 alter table pastes alter column deletion_status drop not null;
@@ -23,6 +23,7 @@ def statuses(db):
     return dict(db.execute("select short_code, deletion_status from pastes").fetchall())
 
 
+@both_claim_modes
 @pytest.mark.usefixtures("tombstones")
 def test_they_are_deleted_once_they_are_expired(db, drain):
     drain()
@@ -35,6 +36,7 @@ def test_a_drain_by_sql_alone_deletes_them_too(db):
     assert codes(db) == set()
 
 
+@both_claim_modes
 def test_a_tombstone_that_is_not_expired_stays_and_violates_nothing(db, paste, drain):
     paste("a", expires="1 day")
     db.execute("update pastes set deletion_status = 'DELETED'")
@@ -80,6 +82,7 @@ def test_rows_that_a_drop_does_not_delete_get_their_status_back(db, claim, drop)
     assert value(db, "select other_statuses from reaper.batches") is None
 
 
+@both_claim_modes
 @pytest.mark.usefixtures("tombstones")
 def test_rows_that_cannot_be_deleted_get_their_status_back(db, drain):
     db.execute("create table comments (code text references pastes)")

@@ -4,7 +4,17 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.paste_fixtures import codes, column, contents, marked, record, refs, refused, value
+from tests.support.paste_fixtures import (
+    both_claim_modes,
+    codes,
+    column,
+    contents,
+    marked,
+    record,
+    refs,
+    refused,
+    value,
+)
 
 COMMENTS = "create table comments (code text references pastes {}); insert into comments values ('p00002')"
 SWALLOW = """
@@ -51,6 +61,7 @@ def pause(db):
     return value(db, "select next_attempt - reaper.clock() from reaper.blocked")
 
 
+@both_claim_modes
 @pytest.mark.parametrize(("cause", "remedy", "sqlstate"), CAUSES.values(), ids=CAUSES)
 def test_everything_else_is_drained_and_the_row_waits_with_its_reason(
     db, paste, clock, drain, cause, remedy, sqlstate
@@ -93,6 +104,7 @@ def test_a_batch_of_nothing_but_bad_rows_is_released_empty(db, paste, me):
     assert me.try_claim() is None
 
 
+@both_claim_modes
 def test_bad_and_good_rows_of_one_content_leave_the_right_count(db, paste, drain):
     paste.many("p", 10, content="shared")
     db.execute(COMMENTS.format(""))
@@ -101,6 +113,7 @@ def test_bad_and_good_rows_of_one_content_leave_the_right_count(db, paste, drain
     assert codes(db) == {"p00002"}
 
 
+@both_claim_modes
 def test_a_row_that_stays_bad_is_tried_ever_more_rarely_up_to_once_a_day(db, paste, clock, drain):
     paste.many("p", 2)
     db.execute(COMMENTS.format(""))
@@ -134,6 +147,7 @@ def test_a_blocked_row_is_not_tried_before_its_time_and_not_claimed(db, paste, c
     assert me.try_claim() is not None
 
 
+@both_claim_modes
 def test_the_reason_is_that_of_the_last_attempt(db, paste, clock, drain):
     paste.many("p", 2)
     cause, remedy, _ = CAUSES["foreign key"]
@@ -206,6 +220,7 @@ def test_the_state_of_a_blocked_paste_says_how_to_unblock_it(db):
     assert "select reaper.unblock('p00002')" in said.replace("\\'", "'").replace("''", "'")
 
 
+@both_claim_modes
 def test_cascading_foreign_keys_do_not_stand_in_the_way(db, paste, drain):
     paste.many("p", 2)
     db.execute(COMMENTS.format("on delete cascade"))
@@ -265,6 +280,7 @@ def test_an_extended_row_that_cannot_be_given_back_stays_in_a_batch(db, paste, m
     assert invariants() == []
 
 
+@both_claim_modes
 def test_a_trigger_of_the_application_finds_its_own_tables(db, paste, drain):
     db.execute(
         "create table farewells (short_code text);"
@@ -278,6 +294,7 @@ def test_a_trigger_of_the_application_finds_its_own_tables(db, paste, drain):
     assert column(db, "select short_code from farewells") == ["a"]
 
 
+@both_claim_modes
 def test_a_trigger_that_denies_one_row_does_not_stop_the_others(db, paste, drain):
     db.execute(
         "create function hold() returns trigger language plpgsql as $$ begin"

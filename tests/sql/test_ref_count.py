@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.paste_fixtures import codes, contents, record, refs, unbound, value
+from tests.support.paste_fixtures import both_claim_modes, codes, contents, record, refs, unbound, value
 
 
 def drift(db):
@@ -15,6 +15,7 @@ def set_count(db, count):
     db.execute("update content set ref_count = %s", [count])
 
 
+@both_claim_modes
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_content_with_live_pastes_survives_a_count_that_is_too_low_and_is_repaired(db, paste, drain, count):
     paste.many("dying", 2, content="shared")
@@ -25,6 +26,7 @@ def test_content_with_live_pastes_survives_a_count_that_is_too_low_and_is_repair
     assert drift(db) == [("shared", count - 2, 3, "raised")]
 
 
+@both_claim_modes
 def test_a_count_that_is_too_low_but_not_used_up_is_repaired_when_it_is(db, paste, clock, drain):
     paste("first", content="shared")
     paste("second", content="shared", expires="1 day")
@@ -38,6 +40,7 @@ def test_a_count_that_is_too_low_but_not_used_up_is_repaired_when_it_is(db, past
     assert drift(db) == [("shared", 0, 3, "raised")]
 
 
+@both_claim_modes
 @pytest.mark.parametrize("count", [0, 1])
 def test_content_without_pastes_is_collected_although_its_count_was_too_low(db, paste, drain, count):
     paste.many("dying", 2, content="shared")
@@ -47,6 +50,7 @@ def test_content_without_pastes_is_collected_although_its_count_was_too_low(db, 
     assert drift(db) == [("shared", count - 2, 0, "collected")]
 
 
+@both_claim_modes
 @pytest.mark.broken_on_purpose
 def test_content_whose_count_is_too_high_is_left_and_written_down(db, paste, drain):
     paste.many("dying", 2, content="shared")
@@ -56,6 +60,7 @@ def test_content_whose_count_is_too_high_is_left_and_written_down(db, paste, dra
     assert drift(db) == [("shared", 3, 0, "left")]
 
 
+@both_claim_modes
 @pytest.mark.broken_on_purpose
 def test_a_count_that_is_too_high_is_not_noticed_while_a_paste_lives(db, paste, drain):
     paste("dying", content="shared")
@@ -65,6 +70,7 @@ def test_a_count_that_is_too_high_is_not_noticed_while_a_paste_lives(db, paste, 
     assert (refs(db, "shared"), drift(db)) == (6, [])
 
 
+@both_claim_modes
 def test_a_right_count_is_no_drift(db, paste, drain):
     paste.many("dying", 2, content="shared")
     paste("alive", content="shared", expires="1 day")
@@ -82,6 +88,7 @@ def test_pastes_that_are_expired_but_in_another_batch_count_as_references(db, pa
     assert [gone.content_hash for gone in me.drop(second)] == ["shared"]
 
 
+@both_claim_modes
 def test_several_wrong_counts_in_one_batch_are_judged_one_by_one(db, paste, drain):
     paste.many("low", 2, content="low")
     paste("low alive", content="low", expires="1 day")
@@ -94,6 +101,7 @@ def test_several_wrong_counts_in_one_batch_are_judged_one_by_one(db, paste, drai
     assert sorted(drift(db)) == [("low", -2, 1, "raised"), ("zero", -2, 0, "collected")]
 
 
+@both_claim_modes
 @pytest.mark.parametrize("alive", [0, 1])
 def test_a_count_that_is_null_in_an_adopted_table_counts_as_zero(db, paste, drain, alive):
     db.execute("alter table content alter ref_count drop not null")
@@ -106,6 +114,7 @@ def test_a_count_that_is_null_in_an_adopted_table_counts_as_zero(db, paste, drai
     assert drift(db) == [("shared", -2, alive, "raised" if alive else "collected")]
 
 
+@both_claim_modes
 def test_an_integer_count_of_an_adopted_table_serves_as_well(db, paste, drain):
     with unbound(db):
         db.execute("alter table content alter ref_count type integer, alter size_bytes type integer")
@@ -126,6 +135,7 @@ def test_a_drift_that_was_rolled_back_with_its_drop_is_noticed_again(db, paste, 
     assert record(db, "select action from reaper.drift").action == "collected"
 
 
+@both_claim_modes
 def test_health_counts_the_drift_of_the_last_day(db, paste, clock, drain):
     paste("dying")
     set_count(db, 0)
@@ -144,6 +154,7 @@ create trigger count_down after delete on pastes for each row execute function c
 """
 
 
+@both_claim_modes
 def test_an_application_whose_own_trigger_counts_down_is_neither_blocked_nor_counted_twice(db, paste, drain):
     paste("last", content="dying")
     paste("due", content="shared")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.paste_fixtures import column, contents, refused
+from tests.support.paste_fixtures import both_claim_modes, column, contents, refused
 
 
 def retired(db):
@@ -101,6 +101,7 @@ def test_a_retired_name_cannot_be_taken_by_an_update_or_by_other_content(db, pas
             db.execute(take)
 
 
+@both_claim_modes
 @pytest.mark.broken_on_purpose
 def test_an_object_that_two_contents_name_goes_with_the_last_of_them(db, paste, drain):
     paste("a", content="x", expires="-1 hour")
@@ -124,6 +125,7 @@ def test_an_adopted_batch_frees_the_name_too(db, released, worker):
     assert retired(db) == set()
 
 
+@both_claim_modes
 def test_content_that_survives_keeps_its_bare_name(db, paste, drain):
     paste("a", content="abc123", own_key=False)
     paste("b", content="abc123", own_key=False, expires="1 day")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -60,6 +61,9 @@ create or replace function reaper.clock() returns timestamptz language sql stabl
     set search_path = pg_catalog, reaper, pg_temp
 as $$ select timestamptz '{}' + (select s.clock_offset from reaper.settings s) $$
 """
+
+# For tests that use `drain`: what they promise holds whether rows are marked first or released directly.
+both_claim_modes = pytest.mark.parametrize("drain", ["mark", "direct"], indirect=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -147,6 +151,16 @@ class Worker:
         """The run's figures; without `failed` all side effects succeeded, with None none was tried."""
         return self.call("finish_batch", batch, None if failed is None else json.dumps(list(failed)))[0]
 
+    def reap(self, limit: int = 1000) -> UUID:
+        """The batch of a direct release that must find something."""
+        batch = self.try_reap(limit)
+        assert batch is not None, "nothing was due"
+        return batch
+
+    def try_reap(self, limit: int = 1000) -> UUID | None:
+        reaped = self.call("reap_expired", limit, self.name)
+        return reaped[0].batch_id if reaped else None
+
     def adopt(self) -> Any:
         adopted = self.call("adopt_batch", self.name)
         return adopted[0] if adopted else None
@@ -154,13 +168,15 @@ class Worker:
     def heartbeat(self) -> None:
         self.call("heartbeat", self.name)
 
-    def drain(self, limit: int = 1000) -> set[str]:
+    def drain(self, limit: int = 1000, claim_mode: str = "mark") -> set[str]:
         """Adopt, then claim, drop and finish until nothing is due; the object keys to be deleted."""
+        take = {"mark": self.try_claim, "direct": self.try_reap}[claim_mode]
         keys: set[str] = set()
         while adopted := self.adopt():
             keys |= set(adopted.object_keys)
             self.finish(adopted.batch_id)
-        while batch := self.try_claim(limit):
+        while batch := take(limit):
+            # Of a batch that was released directly it returns the objects again.
             keys |= {gone.object_key for gone in self.drop(batch)}
             self.finish(batch)
         return keys
@@ -342,8 +358,9 @@ def finish(me: Worker) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def drain(me: Worker) -> Callable[..., set[str]]:
-    return me.drain
+def drain(request: pytest.FixtureRequest, me: Worker) -> Callable[..., set[str]]:
+    """Drains by marking rows first, unless the test is one for `both_claim_modes`."""
+    return partial(me.drain, claim_mode=getattr(request, "param", "mark"))
 
 
 @pytest.fixture

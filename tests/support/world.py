@@ -206,6 +206,10 @@ class World:
             interval,
         )
 
+    def set_claim_mode(self, claim_mode: str) -> None:
+        """How drains take due rows from now on: mark or direct."""
+        self.sql("update reaper.settings set claim_mode = %s", claim_mode)
+
     def populate(self, **figures: Any) -> None:
         """Pastes, their objects and their cache entries; see population.fill."""
         population.fill(self, **figures)

@@ -36,8 +36,11 @@ begin
         exit when v_release.deleted_codes is not null;
     end loop;
     if v_release.deleted_codes is null and v_start then
-        v_release := coalesce(reaper_internal.reap_ownerless(p_limit, v_now), reaper_internal.reap_held(p_limit, v_now));
-        last_expires := '-infinity';
+        v_release := coalesce(
+            reaper_internal.reap_ownerless(p_limit, v_now, false),
+            reaper_internal.reap_held(p_limit, v_now),
+            reaper_internal.reap_ownerless(p_limit, v_now, true));
+        last_expires := null;  -- From the start; -infinity is a moment that not every client can read.
         last_code := null;
     end if;
     if v_release.deleted_codes is null then

@@ -1,6 +1,7 @@
 -- reap_held: the last look of a reap from the start: are rows due that were only skipped because other transactions held them? Most often
 -- that is another reap, which holds their contents too: these are waited for, with no paste held, and what is still due is released.
--- A session that holds a paste without its content is not waited for.
+-- Reaps that skip each other's rows at the same moment both find nothing, so it looks again, at growing pauses, until the same rows were held
+-- in six looks (about half a second): then a session holds on to them.
 create or replace function reaper_internal.reap_held(p_limit integer, p_now timestamptz)
     returns reaper_internal.release
     language plpgsql volatile
@@ -11,10 +12,12 @@ create or replace function reaper_internal.reap_held(p_limit integer, p_now time
 as $$
 declare
     v_release  reaper_internal.release;
+    v_before   text[];
     v_codes    text[];
+    v_futile   integer := 0;
 begin
-    -- What the first look waited for may have deleted the rows: the second tells whether they are still held.
-    for v_look in 1 .. 2 loop
+    -- What a look waited for may have deleted the rows: the next tells whether they are still held.
+    while v_futile < 6 loop
         v_codes := array(select p.short_code
                            from reaper.pastes p
                           where p.expires_at <= p_now
@@ -34,6 +37,9 @@ begin
         exception when no_data_found then
             null;
         end;
+        v_futile := case when v_codes = v_before then v_futile + 1 else 1 end;
+        v_before := v_codes;
+        perform pg_sleep(0.01 * 2 ^ v_futile * random());
     end loop;
     raise lock_not_available using
         message = format('due pastes are locked by other sessions: %s', array_to_string(v_codes[:5], ', ')),

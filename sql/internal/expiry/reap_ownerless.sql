@@ -1,7 +1,8 @@
 -- reap_ownerless: release rows that are marked and that no worker holds, as drops leave them that found a row busy.
 -- Nothing is waited for, because the rows are locked by now. Those that cannot be released stay marked, in an ownerless batch; if none can,
--- nothing is changed and nothing stays locked.
-create or replace function reaper_internal.reap_ownerless(p_limit integer, p_now timestamptz)
+-- nothing is changed and nothing stays locked, because the caller may wait next. With p_last it does not: rows that are blocked or not due
+-- are given back then.
+create or replace function reaper_internal.reap_ownerless(p_limit integer, p_now timestamptz, p_last boolean)
     returns reaper_internal.release
     language plpgsql volatile
 as $$
@@ -11,6 +12,9 @@ declare
 begin
     v_claimed := reaper_internal.claim_ownerless(p_limit, p_now);
     if v_claimed.codes is null then
+        if not p_last then
+            raise no_data_found;  -- Undoes the locks.
+        end if;
         return null;
     end if;
     v_release := reaper_internal.release_patiently(v_claimed.codes, v_claimed.places, true, p_now, '{leave_all}', v_claimed.other_statuses);
@@ -23,6 +27,6 @@ exception when no_data_found then
     return null;
 end;
 $$;
-comment on function reaper_internal.reap_ownerless(integer, timestamptz) is
-    'For reap: releases up to p_limit rows of ownerless claimed batches; null if there is none that can be released.';
-revoke all on function reaper_internal.reap_ownerless(integer, timestamptz) from public;
+comment on function reaper_internal.reap_ownerless(integer, timestamptz, boolean) is
+    'For reap: releases up to p_limit rows of ownerless claimed batches; null if there is none that can be released. With p_last those that are blocked or not due are given back even so.';
+revoke all on function reaper_internal.reap_ownerless(integer, timestamptz, boolean) from public;

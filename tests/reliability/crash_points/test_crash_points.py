@@ -24,7 +24,7 @@ begin
     new.object_sizes := '{}';
     return new;
 end $$;
-create trigger forget before update on reaper.batches
+create trigger forget before insert or update on reaper.batches
    for each row when (new.state = 'RELEASED') execute function forget();
 """
 FEW = 16
@@ -101,7 +101,11 @@ def suffer(world: CrashWorld, job: str, *faults: ProcessFault) -> None:
     assert world.complaints(settled=True) == [], case
 
 
-def test_a_release_that_does_not_write_down_what_it_owes_is_found_out(world: CrashWorld) -> None:
+@pytest.mark.parametrize(("job", "point"), [("drain", "drop_batch"), ("direct drain", "reap_batch")])
+def test_a_release_that_does_not_write_down_what_it_owes_is_found_out(
+    world: CrashWorld, job: str, point: str
+) -> None:
+    errand = world.errand(job, ProcessFault("after", point))
     world.sql(FORGETFUL)
-    world.die(world.errand("drain", ProcessFault("after", "drop_batch")))
+    world.die(errand)
     assert any("nobody knows" in said for said in world.complaints())

@@ -6,14 +6,16 @@ from tests.support.crash_points.kill_storm import PASTES_EACH, KillStorm
 from tests.support.crash_points.world import CrashWorld
 from tests.support.ordeals import Ordeal
 
-ROWS, FEW = 10_000, 600
+ROWS, FEW = 10_000, 300
 
 
-@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=6)
+@pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=3)
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_nothing(
-    world: CrashWorld, ordeal: Ordeal
+    world: CrashWorld, ordeal: Ordeal, claim_mode: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     rows = ROWS if ordeal.long else FEW
     for number in ordeal.rounds(short=1):
         contents = [b"content %d of storm %d" % (n, number) for n in range(rows // PASTES_EACH)]

@@ -13,11 +13,14 @@ from tests.support.process_faults import ProcessFault
 
 # Where a drain has a batch that others take away, and where others have something of that kind.
 BATCHES = (
-    "after claim_expired",
-    "before drop_batch",
-    "before cache.forget",
-    "before objects.delete",
-    "before finish_batch",
+    ("drain", "after claim_expired"),
+    ("drain", "before drop_batch"),
+    ("drain", "before cache.forget"),
+    ("drain", "before objects.delete"),
+    ("drain", "before finish_batch"),
+    ("direct drain", "after reap_batch"),
+    ("direct drain", "before objects.delete"),
+    ("direct drain", "before finish_batch"),
 )
 LEASES = (
     ("watchdog", "after adopt_batch"),
@@ -52,8 +55,8 @@ def test_a_process_that_wakes_up_too_late_changes_nothing(world: CrashWorld, ord
 def test_each_of_many_drains_that_wake_up_too_late_is_refused(world: CrashWorld, ordeal: Ordeal) -> None:
     for number in ordeal.rounds(short=1):
         nth = ordeal.chance.randint(1, 2) if number else 1
-        wheres = BATCHES * HERD if ordeal.long else BATCHES
-        haunt(world, world.herd([ProcessFault.of(where, "stop", nth) for where in wheres]), ordeal)
+        sleepers = [(job, ProcessFault.of(where, "stop", nth)) for job, where in BATCHES]
+        haunt(world, world.herd(sleepers * HERD if ordeal.long else sleepers), ordeal)
 
 
 def test_a_refusal_that_is_not_counted_is_found_out(world: CrashWorld) -> None:

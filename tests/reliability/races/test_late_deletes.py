@@ -31,10 +31,19 @@ def read(store: Store, code: str) -> bytes | None:
 
 
 @pytest.mark.parametrize("meanwhile", [nothing, taken_over])
-@pytest.mark.parametrize("point", ["after claim_expired", "after drop_batch", "after cache.forget"])
+@pytest.mark.parametrize(
+    ("claim_mode", "point"),
+    [
+        ("mark", "after claim_expired"),
+        ("mark", "after drop_batch"),
+        ("mark", "after cache.forget"),
+        ("direct", "after reap_batch"),
+    ],
+)
 def test_a_worker_that_stops_before_its_deletion_deletes_nothing_that_was_created_since(
-    world: World, point: str, meanwhile: Step
+    world: World, claim_mode: str, point: str, meanwhile: Step
 ) -> None:
+    world.set_claim_mode(claim_mode)
     with world.opened() as (store, _):
         first = store.put(DATA, timedelta(seconds=1))
         old_key = world.keys()

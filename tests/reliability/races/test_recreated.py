@@ -10,12 +10,16 @@ from tests.support.races.world import RaceWorld
 TRIES = 10
 
 
-@pytest.mark.ordeal("create/expire races", aim="1,000,000 races on 10 contents", share=9)
-@pytest.mark.parametrize("killing", [False, True], ids=["workers at ease", "workers killed"])
+@pytest.mark.ordeal("create/expire races", aim="1,000,000 races on 10 contents", share=6)
+@pytest.mark.parametrize(
+    ("killing", "claim_modes"),
+    [(False, ["mark"]), (False, ["direct"]), (True, ["direct", "mark"])],
+    ids=["workers at ease that mark", "workers at ease that release directly", "workers killed"],
+)
 def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_nothing(
-    races: RaceWorld, ordeal: Ordeal, killing: bool
+    races: RaceWorld, ordeal: Ordeal, killing: bool, claim_modes: list[str]
 ) -> None:
-    races.race(ordeal.left or 3, ordeal.seed, killing)
+    races.race(ordeal.left or 2, ordeal.seed, killing, claim_modes)
     print(races.figures())
     for what, times in races.seen.items():
         ordeal.survived("races" if what == "puts" else what, times)

@@ -9,19 +9,23 @@ from tests.support.forked_processes import continued, ended, send, stopped
 from tests.support.world import World
 
 POINTS = [
-    "after claim_expired",
-    "after drop_batch",
-    "after cache.forget",
-    "after objects.delete",
-    "before finish_batch",
+    ("mark", "after claim_expired"),
+    ("mark", "after drop_batch"),
+    ("mark", "after cache.forget"),
+    ("mark", "after objects.delete"),
+    ("mark", "before finish_batch"),
+    ("direct", "after reap_batch"),
+    ("direct", "after objects.delete"),
+    ("direct", "before finish_batch"),
 ]
 DUE = 1_000
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(("claim_mode", "point"), POINTS)
 def test_what_a_killed_drain_left_is_finished_by_watchdog_and_next_drain(
-    world: World, populate: Callable[..., None], point: str
+    world: World, populate: Callable[..., None], claim_mode: str, point: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=DUE, live=500, contents=700)
     assert ended(world.killed_drain(point, nth=3)) == -signal.SIGKILL
     assert world.sql("select * from reaper.check_invariants()") == []
@@ -33,10 +37,11 @@ def test_what_a_killed_drain_left_is_finished_by_watchdog_and_next_drain(
     assert world.value("select sum(rows_deleted) from reaper.runs") == DUE
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(("claim_mode", "point"), POINTS)
 def test_a_stopped_drain_is_fenced_when_it_wakes_and_goes_on_with_its_next_batch(
-    world: World, populate: Callable[..., None], point: str
+    world: World, populate: Callable[..., None], claim_mode: str, point: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=DUE, live=500, contents=700)
     zombie = world.stopped_drain(point, nth=2)
     stopped(zombie)
@@ -52,10 +57,11 @@ def test_a_stopped_drain_is_fenced_when_it_wakes_and_goes_on_with_its_next_batch
     assert world.value("select sum(rows_deleted) from reaper.runs") == DUE
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("claim_mode", "number"), [("mark", signal.SIGINT), ("direct", signal.SIGTERM)])
 def test_a_signal_stops_a_drain_between_batches_and_leaves_nothing_in_flight(
-    world: World, populate: Callable[..., None], number: signal.Signals
+    world: World, populate: Callable[..., None], claim_mode: str, number: signal.Signals
 ) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=3_000, live=0, contents=3_000)
     drain = world.drain_process(batch_size=10)
     while world.value("select count(*) from reaper.runs") == 0:
@@ -67,3 +73,14 @@ def test_a_signal_stops_a_drain_between_batches_and_leaves_nothing_in_flight(
     assert world.value("select reaper.count_due()") > 0
     world.drain()
     world.judge()
+
+
+def test_a_killed_direct_drain_leaves_no_row_marked(world: World, populate: Callable[..., None]) -> None:
+    """What was not released is due as before: the next drain needs no watchdog for it."""
+    world.set_claim_mode("direct")
+    populate(due=DUE, live=500, contents=700)
+    assert ended(world.killed_drain("before reap_batch", nth=3)) == -signal.SIGKILL
+    assert world.value("select count(*) from pastes where deletion_status = 'DELETION_IN_PROGRESS'") == 0
+    assert world.value("select reaper.count_due()") == DUE - 200
+    world.drain()
+    assert world.value("select reaper.count_due()") == 0

@@ -174,6 +174,11 @@ def keys_not_known_yet() -> Intercept:
     return instead_of({"key_binding": lambda call, *arguments: replace(call(*arguments), confirmed=None)})
 
 
+def directly() -> Intercept:
+    """Due rows are released without being marked first, whatever the setting says."""
+    return instead_of({"reaps_directly": lambda call, *arguments: call(*arguments) is not None})
+
+
 def look(app: App, errand: Errand) -> None:
     """All that an operator asks, by commands that change nothing."""
     with app.asking("operator") as q:
@@ -284,10 +289,14 @@ JOBS: dict[str, Job] = {
     "drain": Job(drain),
     "drain whose claim is not answered": Job(drain, lost("claim_expired")),
     "drain that gets no locks": Job(drain, busy("drop_batch", 3)),
+    "direct drain": Job(drain, around=directly),
+    "direct drain whose reap is not answered": Job(drain, lost("reap_batch"), around=directly),
+    "direct drain that gets no locks": Job(drain, busy("reap_batch", 3), around=directly),
     "drain of keys that are not known yet": Job(drain, around=keys_not_known_yet),
     "drain without cache": Job(drain, lost("cache.forget")),
     "drain without backend": Job(drain, lost("objects.delete")),
     "slot": Job(in_worker(lambda in_process: in_process.drain_slot(0))),
+    "slot that drains directly": Job(in_worker(lambda in_process: in_process.drain_slot(0)), around=directly),
     "slot that is throttled": Job(
         in_worker(lambda in_process: in_process.drain_slot(0)), around=throttled_once
     ),

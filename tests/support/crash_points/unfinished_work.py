@@ -162,11 +162,11 @@ class UnfinishedWork(World):
         """The same pastes, under the same codes, as if the ones before had never been."""
         self._remember(*(self._make(code, data, LIFE) for code, data in self._due()))
 
-    def herd(self, faults: Sequence[ProcessFault]) -> list[Errand]:
-        """Drains side by side, each of which finds batches of its own."""
+    def herd(self, sleepers: Sequence[tuple[str, ProcessFault]]) -> list[Errand]:
+        """Drains side by side, of whatever kind, each of which finds batches of its own."""
         planted = self.errand("drain")
-        for n in range(6 * len(faults)):
+        for n in range(6 * len(sleepers)):
             self._make(f"more-{self.number}-{n}", b"%d more of %d" % (n, self.number), SECOND)
         self.advance_clock("2 seconds")
         wiring = replace(planted.wiring, variables={**planted.wiring.variables, "REAPER_BATCH_SIZE": "2"})
-        return [replace(planted, wiring=wiring, faults=(fault,)) for fault in faults]
+        return [replace(planted, job=job, wiring=wiring, faults=(fault,)) for job, fault in sleepers]

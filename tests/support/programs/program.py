@@ -40,7 +40,7 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
         elif living < FEW:
             self.put(living, living % CONTENTS, LIVES[living % len(LIVES)])
         else:
-            self.work(slot=0, limit=3, end="well", tried=True)
+            self.work(slot=0, limit=3, end="well", tried=True, directly=False)
 
     @invariant()
     def all_is_well(self) -> None:

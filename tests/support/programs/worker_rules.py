@@ -13,14 +13,18 @@ SLEEPS = [timedelta(seconds=61), timedelta(minutes=16), timedelta(hours=3), time
 class Workers(Base):
     """Two of them, and those that are thought dead."""
 
-    @move(weight=14, slot=slots, limit=some, end=ends, tried=st.booleans())
-    def work(self, slot: int, limit: int, end: str, tried: bool) -> None:
-        """The next thing that a worker does: adopt, claim, drop, settle; or sleep where nothing is due."""
+    @move(weight=14, slot=slots, limit=some, end=ends, tried=st.booleans(), directly=st.booleans())
+    def work(self, slot: int, limit: int, end: str, tried: bool, directly: bool) -> None:
+        """The next thing that a worker does: adopt, claim, drop, settle; or sleep where nothing is due.
+
+        Directly is without the claim.
+        """
         held = self.workers.get(slot)
         if held is None:
             self.adopt(slot, end)
             if slot not in self.workers:
-                self.claim(slot, limit, end)
+                take = self.reap if directly else self.claim
+                take(slot, limit, end)
             if end == "well" and slot not in self.workers:
                 self.model.advance(SLEEPS[limit % len(SLEEPS)])
         elif held.released:
@@ -35,6 +39,22 @@ class Workers(Base):
             rows = self.model.call("claim_expired", limit, f"worker{slot}")
         if rows and end == "well":
             self.workers[slot] = Batch(rows[0].batch_id)
+
+    def reap(self, slot: int, limit: int, end: str) -> None:
+        """Release what is due without marking it; nothing is left then but what somebody holds."""
+        self.kill(slot)
+        with allowing("55P03") as refusal, self.ending(end):
+            rows = self.model.call("reap_expired", limit, f"worker{slot}")
+        if refusal.sqlstate is not None:
+            assert self.model.is_held, "nobody holds what is due"
+        elif not rows:
+            assert self.model.sql("select reaper.count_due()") == [(0,)], "it was said that nothing is due"
+        elif end != "undone":
+            self.model.seen["references released"] += rows[0].released
+            self.model.seen["direct releases"] += 1
+            if end == "well":
+                held = self.workers[slot] = Batch(rows[0].batch_id, counted=True)
+                self._drop(held, end)
 
     @move(when=lambda self: self.workers, slot=slots)
     def kill(self, slot: int) -> None:

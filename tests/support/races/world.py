@@ -6,9 +6,10 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import cycle
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ class RaceWorld(World):
     workers: list[ForkServerProcess] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     unreadable: list[str] = field(default_factory=list)
+    claim_modes: Iterator[str] = field(default_factory=lambda: cycle(["mark"]))
 
     @property
     def racing(self) -> Wiring:
@@ -55,8 +57,15 @@ class RaceWorld(World):
         variables = {n: v for n, v in self.variables.items() if n != "REAPER_REDIS_URL"}
         return Wiring({**variables, "REAPER_BATCH_SIZE": "50"}, self.wiring.folders)
 
-    def race(self, seconds: float, seed: int, killing: bool = False) -> None:
-        """Let all run for so long; then nobody runs any more, and what they left is as they left it."""
+    def race(
+        self, seconds: float, seed: int, killing: bool = False, claim_modes: Sequence[str] = ("mark",)
+    ) -> None:
+        """Let all run for so long; then nobody runs any more, and what they left is as they left it.
+
+        Each worker that is killed is followed by one that finds another claim mode, if there are several.
+        """
+        self.claim_modes = cycle(claim_modes)
+        self.set_claim_mode(next(self.claim_modes))
         with self._working(), self._watched(), self._killing(seed) if killing else nullcontext():
             self._create(seconds, seed)
 
@@ -141,6 +150,7 @@ class RaceWorld(World):
         worker.join(PATIENCE)
         connection.execute(SILENT, [str(worker.pid)])
         self.seen["workers killed"] += 1
+        connection.execute("update reaper.settings set claim_mode = %s", [next(self.claim_modes)])
         another = self._worker()
         # The others get on meanwhile: one at a time is down.
         _until(connection, IS_AT_WORK, another, over)
