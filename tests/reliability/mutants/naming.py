@@ -58,8 +58,8 @@ MUTANTS = [
         "names are not retired",
         a_name_that_may_come_back_is_retired_until_its_object_is_gone,
         function="release_objects",
-        replace="n.backend || '/' || n.object_key <> all (v_kept)",
-        by="false",
+        replace="where v_kept = '{}' or n.backend || '/' || n.object_key <> all (v_kept)",
+        by="where false",
     ),
     mutant(
         "a bare hash counts as a name of our own",
