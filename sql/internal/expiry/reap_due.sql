@@ -24,7 +24,7 @@ begin
         last_expires := v_due.last_expires;
         last_code := v_due.last_code;
         if v_due.codes is null then
-            return;
+            raise no_data_found;  -- Undoes the locks of rows that changed while lock_due came to them.
         end if;
         v_pastes := row(v_due.codes, v_due.places, v_due.hashes);
         release := reaper_internal.release_locked(v_pastes, reaper_internal.lock_contents(v_due.hashes, false), p_now, 'leave_few', null);
