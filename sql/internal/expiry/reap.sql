@@ -39,6 +39,11 @@ begin
         v_release := coalesce(reaper_internal.reap_ownerless(p_limit, v_now), reaper_internal.reap_held(p_limit, v_now));
         last_expires := '-infinity';
         last_code := null;
+        if v_release.deleted_codes is null then
+            -- Nothing is waited for after this: marked rows that live or are blocked are returned.
+            perform reaper_internal.claim_from_batches(
+                array(select b.batch_id from reaper.batches b where b.state = 'CLAIMED' and b.worker is null for update skip locked), 0, v_now);
+        end if;
     end if;
     if v_release.deleted_codes is null then
         return;

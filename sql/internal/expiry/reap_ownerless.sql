@@ -11,7 +11,7 @@ declare
 begin
     v_claimed := reaper_internal.claim_ownerless(p_limit, p_now);
     if v_claimed.codes is null then
-        return null;
+        raise no_data_found;  -- Undoes the locks, and the return of rows that live: the caller may wait next.
     end if;
     v_release := reaper_internal.release_patiently(v_claimed.codes, v_claimed.places, true, p_now, '{leave_all}', v_claimed.other_statuses);
     if v_release.deleted_codes = '{}' and v_release.rows_blocked = 0 then
