@@ -19,8 +19,9 @@ SWAP = """
 UNDO = "then raise no_data_found; -- Undoes the locks. end if;"
 BLOCK = "insert into reaper.blocked values ('{}', '23503', 'liked', 1, now(), now() + interval '1 hour')"
 RELEASE = """
-    select (reaper_internal.release_rows(%s, array(select place from reaper.pastes where short_code = any (%s)),
-                                         false, reaper.clock(), %s, null)).deleted_codes
+    select (reaper_internal.release_rows(
+        %s, array(select place from reaper.pastes where short_code = any (%s)),
+        false, reaper.clock(), %s, null)).deleted_codes
 """
 
 
@@ -256,6 +257,28 @@ def a_tombstone_that_a_drop_left_keeps_its_status_when_it_is_blocked(scene: Scen
     scene.db.execute(SWALLOW.format("delete"))
     reap(scene)
     assert scene.column("select deletion_status from pastes") == ["DELETED"]
+
+
+def a_row_that_can_be_neither_reaped_nor_given_back_stays_in_an_ownerless_batch(scene: Scene) -> None:
+    scene.due("bad", "good")
+    scene.db.execute("update pastes set deletion_status = 'DELETED'")
+    scene.me.claim()
+    scene.db.execute("update reaper.batches set worker = null")
+    scene.db.execute(SWALLOW.format("update or delete"))
+    assert released(scene) == 1
+    left = record(scene.db, "select * from reaper.batches where state = 'CLAIMED'")
+    assert (left.worker, left.short_codes, left.other_statuses) == (None, ["bad"], {"bad": "DELETED"})
+    scene.all_is_well()
+
+
+def marked_rows_that_live_or_are_blocked_are_given_back(scene: Scene) -> None:
+    left_marked(scene, "alive", "blocked")
+    scene.db.execute("update pastes set expires_at = null where short_code = 'alive'")
+    scene.db.execute(BLOCK.format("blocked"))
+    assert reap(scene) is None
+    assert (scene.codes(), scene.marked()) == (["alive", "blocked"], [])
+    assert scene.value("select count(*) from reaper.batches") == 0
+    scene.all_is_well()
 
 
 MUTANTS = [
@@ -515,5 +538,31 @@ MUTANTS = [
         function="reap_ownerless",
         replace="'{leave_all}', v_claimed.other_statuses)",
         by="'{leave_all}', null)",
+    ),
+    mutant(
+        "a reap forgets rows that stay marked",
+        a_row_that_can_be_neither_reaped_nor_given_back_stays_in_an_ownerless_batch,
+        function="reap_ownerless",
+        replace="perform …leave_marked(…);",
+    ),
+    mutant(
+        "rows that stay marked have a worker",
+        a_row_that_can_be_neither_reaped_nor_given_back_stays_in_an_ownerless_batch,
+        function="leave_marked",
+        replace="held_since) select gen_random_uuid(), …, p_now, p_now where",
+        by="held_since, worker) select gen_random_uuid(), p_codes, null, 1, p_now, p_now, 'me' where",
+    ),
+    mutant(
+        "rows that stay marked lose their status",
+        a_row_that_can_be_neither_reaped_nor_given_back_stays_in_an_ownerless_batch,
+        function="leave_marked",
+        replace="statuses_of(p_statuses, p_codes)",
+        by="statuses_of(null, p_codes)",
+    ),
+    mutant(
+        "a reap leaves marked rows that live",
+        marked_rows_that_live_or_are_blocked_are_given_back,
+        function="reap",
+        replace="perform …claim_from_batches(…);",
     ),
 ]
