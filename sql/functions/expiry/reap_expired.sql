@@ -20,7 +20,9 @@ begin
     v_reaped := reaper_internal.reap(p_limit, p_worker, p_after, p_after_code);
     if (v_reaped.batch).batch_id is not null then
         return query
-            select (v_reaped.batch).batch_id, cardinality((v_reaped.batch).short_codes), v_reaped.last_expires, v_reaped.last_code;
+            select (v_reaped.batch).batch_id, cardinality((v_reaped.batch).short_codes),
+                   -- Without a code it is the start, as null is: many drivers cannot read -infinity.
+                   case when v_reaped.last_code is not null then v_reaped.last_expires end, v_reaped.last_code;
     end if;
 end;
 $$;

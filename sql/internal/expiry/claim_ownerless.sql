@@ -31,9 +31,9 @@ begin
                    limit 20
                      for update skip locked), p_limit, p_now);
         if v_claimed.codes is null then
-            raise no_data_found;  -- Undoes the locks.
+            perform reaper_internal.undo();
         end if;
-    exception when no_data_found then
+    exception when sqlstate 'UNDO0' then
         v_claimed := reaper_internal.claim_from_batches(
             array(select b.batch_id
                     from reaper.batches b

@@ -36,5 +36,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.lock_pastes(text[], tid[], boolean, timestamptz) is
-    'For release_rows: locks the rows that no other transaction holds and that are marked, or due and not marked; returns their codes, addresses and contents.';
+    'For release_rows and mark_or_block: locks the rows that no other transaction holds and that are marked, or due and not marked; returns their codes, addresses and contents.';
 revoke all on function reaper_internal.lock_pastes(text[], tid[], boolean, timestamptz) from public;

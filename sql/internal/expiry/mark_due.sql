@@ -16,23 +16,27 @@ create or replace function reaper_internal.mark_due(
 as $$
 declare
     v_due     record;
+    v_codes   text[];
     v_marked  reaper_internal.locked_pastes;
 begin
     loop
+        v_codes := null;
         begin
             v_due := reaper_internal.lock_due(p_limit, p_after, p_after_code, p_now);
             if v_due.codes is null then
-                raise no_data_found;
+                perform reaper_internal.undo();
             end if;
+            v_codes := v_due.codes;
             v_marked := reaper_internal.mark_rows(v_due.places, p_now);
         exception
-            when no_data_found then
+            when sqlstate 'UNDO0' then
                 return;
-            when others then
-                if reaper_internal.is_transient(sqlstate) then
+            when others or assert_failure then
+                -- An error before any row was seen is no fault of a row.
+                if v_codes is null or reaper_internal.is_transient(sqlstate) then
                     raise;
                 end if;
-                v_marked := reaper_internal.mark_or_block(v_due.codes, p_now);
+                v_marked := reaper_internal.mark_or_block(v_codes, p_now);
         end;
         if v_marked.codes <> '{}' then
             codes := v_marked.codes;

@@ -18,7 +18,7 @@ begin
             return row('{}'::text[], '{}'::tid[], null::text[]);
         end if;
         return reaper_internal.mark_rows(v_left.places, p_now);
-    exception when others then
+    exception when others or assert_failure then
         v_state := sqlstate;
         v_message := sqlerrm;
         if reaper_internal.is_transient(v_state) then
@@ -27,7 +27,11 @@ begin
     end;
 
     if v_half = 0 then
-        -- The failed UPDATE is undone: the row has the status that it had.
+        -- The failed UPDATE is undone: the row has the status that it had, and is no longer locked. It is locked again while it is blocked, so
+        -- that another claim skips it, instead of waiting for this transaction.
+        if (reaper_internal.lock_pastes(p_codes, null, false, p_now)).codes is null then
+            return row('{}'::text[], '{}'::tid[], null::text[]);
+        end if;
         perform reaper_internal.block_rows(p_codes, p_now, v_state, v_message, null);
         return row('{}'::text[], '{}'::tid[], null::text[]);
     end if;

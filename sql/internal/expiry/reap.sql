@@ -16,6 +16,7 @@ as $$
 declare
     v_now      timestamptz := reaper.clock();
     v_start    boolean := coalesce(p_after, '-infinity') = '-infinity' and p_after_code is null;
+    v_wait     boolean := true;
     v_reaped   record;
     v_release  reaper_internal.release;
     v_objects  reaper_internal.released_objects;
@@ -24,16 +25,20 @@ begin
     perform reaper_internal.require_read_committed();
     perform reaper_internal.require_binding();
     perform reaper_internal.commit_durably();
+    -- Deferred constraints of the application are checked where one bad row can be told from the rest; those that the caller's transaction
+    -- violates already end this call here, before a row is blamed for them.
+    set constraints all immediate;
 
     last_expires := p_after;
     last_code := p_after_code;
     loop
-        v_reaped := reaper_internal.reap_due(p_limit, last_expires, last_code, v_now);
+        v_reaped := reaper_internal.reap_due(p_limit, last_expires, last_code, v_now, v_wait);
         v_release := v_reaped.release;
         exit when v_reaped.last_code is null;
         last_expires := v_reaped.last_expires;
         last_code := v_reaped.last_code;
         exit when v_release.deleted_codes is not null;
+        v_wait := false;  -- Once a call: a content that is held for long may be that of a million rows.
     end loop;
     if v_release.deleted_codes is null and v_start then
         v_release := coalesce(

@@ -8,9 +8,10 @@ create or replace function reaper_internal.reap_held(p_limit integer, p_now time
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off
-    set plan_cache_mode = force_custom_plan  -- as in lock_due
+    set plan_cache_mode = force_custom_plan  -- only a known array is hashed, as in lock_due
 as $$
 declare
+    v_blocked  text[] := array(select b.short_code from reaper.blocked b where b.next_attempt > p_now);
     v_release  reaper_internal.release;
     v_before   text[];
     v_codes    text[];
@@ -22,7 +23,7 @@ begin
                            from reaper.pastes p
                           where p.expires_at <= p_now
                             and p.deletion_status is distinct from 'DELETION_IN_PROGRESS'
-                            and p.short_code <> all (array(select b.short_code from reaper.blocked b where b.next_attempt > p_now))
+                            and p.short_code <> all (v_blocked)
                           order by p.expires_at, p.short_code
                           limit p_limit);
         if v_codes = '{}' then
@@ -31,10 +32,10 @@ begin
         begin
             v_release := reaper_internal.release_patiently(v_codes, null, false, p_now, '{wait}', null);
             if v_release.deleted_codes = '{}' and v_release.rows_blocked = 0 then
-                raise no_data_found;  -- Undoes the locks.
+                perform reaper_internal.undo();
             end if;
             return v_release;
-        exception when no_data_found then
+        exception when sqlstate 'UNDO0' then
             null;
         end;
         v_futile := case when v_codes = v_before then v_futile + 1 else 1 end;

@@ -1,7 +1,7 @@
 -- reap_ownerless: release rows that are marked and that no worker holds, as drops leave them that found a row busy.
--- Nothing is waited for, because the rows are locked by now. Those that cannot be released stay marked, in an ownerless batch; if none can,
--- nothing is changed and nothing stays locked, because the caller may wait next. With p_last it does not: rows that are blocked or not due
--- are given back then.
+-- Nothing is waited for, because the rows are locked by now. Those whose row another transaction holds stay marked, in an ownerless batch. If
+-- none is released, nothing is changed and nothing stays locked, because the caller may wait next. With p_last it does not: rows that are
+-- blocked or not due are returned then.
 create or replace function reaper_internal.reap_ownerless(p_limit integer, p_now timestamptz, p_last boolean)
     returns reaper_internal.release
     language plpgsql volatile
@@ -13,17 +13,17 @@ begin
     v_claimed := reaper_internal.claim_ownerless(p_limit, p_now);
     if v_claimed.codes is null then
         if not p_last then
-            raise no_data_found;  -- Undoes the locks.
+            perform reaper_internal.undo();
         end if;
         return null;
     end if;
     v_release := reaper_internal.release_patiently(v_claimed.codes, v_claimed.places, true, p_now, '{leave_all}', v_claimed.other_statuses);
     if v_release.deleted_codes = '{}' and v_release.rows_blocked = 0 then
-        raise no_data_found;  -- Undoes the locks.
+        perform reaper_internal.undo();
     end if;
     perform reaper_internal.leave_marked(v_release.busy_codes, v_claimed.other_statuses, p_now);
     return v_release;
-exception when no_data_found then
+exception when sqlstate 'UNDO0' then
     return null;
 end;
 $$;

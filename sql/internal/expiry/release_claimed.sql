@@ -19,6 +19,7 @@ begin
     end if;
 
     perform reaper_internal.commit_durably();
+    set constraints all immediate;  -- as in reap
     v_release := reaper_internal.release_patiently(
         v_batch.short_codes, v_batch.places, true, v_now, '{leave_few,wait,leave_all}', v_batch.other_statuses);
     v_objects := reaper_internal.release_objects(v_release.object_hashes, v_release.object_keys, v_release.object_sizes, v_now);

@@ -31,8 +31,6 @@ begin
         end if;
     end if;
 
-    -- Check the application's deferred constraints here, where one bad row can be told from the rest.
-    set constraints all immediate;
     with gone as (
         delete from reaper.pastes p
          where p.place = any (p_pastes.places) and p.expires_at <= p_now
@@ -60,7 +58,9 @@ begin
         end if;
     end if;
     if exists (select from reaper.blocked) then
-        delete from reaper.blocked b where b.short_code = any (v_release.deleted_codes);
+        -- A session that holds such a row (unblock) is not waited for, because pastes are locked by now; the watchdog deletes what is left.
+        delete from reaper.blocked b
+         where b.short_code = any (array(select k.short_code from reaper.blocked k where k.short_code = any (v_release.deleted_codes) for update skip locked));
     end if;
     return v_release;
 end;

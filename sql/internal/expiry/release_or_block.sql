@@ -23,7 +23,7 @@ declare
 begin
     begin
         return reaper_internal.release_rows(p_codes, p_places, p_marked, p_now, p_attempt, p_statuses);
-    exception when others then
+    exception when others or assert_failure then
         v_state := sqlstate;
         v_message := sqlerrm;
         if reaper_internal.is_transient(v_state) then
@@ -32,6 +32,10 @@ begin
     end;
 
     if v_half = 0 then
+        -- A row of a direct release is locked while it is blocked: another one skips it, instead of waiting for this transaction.
+        if not p_marked and (reaper_internal.lock_pastes(p_codes, p_places, false, p_now)).codes is null then
+            return v_release;
+        end if;
         v_release.rows_blocked := reaper_internal.block_rows(p_codes, p_now, v_state, v_message, p_statuses);
         if p_marked then
             -- The row may still be marked: the failed attempt released its lock, and another transaction may hold it by now.

@@ -1,6 +1,6 @@
 -- release_patiently: release rows in up to three attempts, each with more patience for contents that other transactions hold:
 --   leave_few  waits for none, and leaves up to a tenth of the rows, so that parallel releases do not wait for each other;
---   wait       waits for every content, because trying so many rows later would cost more (lock_timeout bounds it);
+--   wait       waits for every content, because trying so many rows later would cost more (lock_timeout bounds each wait);
 --   leave_all  waits for none and leaves any number: a content is held for long, and the other rows need not wait for it.
 create or replace function reaper_internal.release_patiently(
     p_codes     text[],

@@ -25,7 +25,7 @@ begin
                deletion_initiated_at = null
          where p.short_code = any (v_free);
         get diagnostics returned = row_count;
-    exception when others then
+    exception when others or assert_failure then
         if reaper_internal.is_transient(sqlstate) then
             raise;
         end if;

@@ -30,7 +30,7 @@ begin
           into object_hashes, object_keys, object_sizes
           from gone g;
         return;
-    exception when others then
+    exception when others or assert_failure then
         if reaper_internal.is_transient(sqlstate) then
             raise;
         end if;

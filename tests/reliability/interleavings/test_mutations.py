@@ -103,7 +103,7 @@ def test_a_drop_that_does_not_look_at_the_expiry_again_loses_an_extended_paste(
     assert not problems(against_drop(database, writer, "a"))
     without(
         database,
-        function="release_rows",
+        function="release_locked",
         replace="and p.expires_at <= p_now returning",
         by="returning",
     )
@@ -125,7 +125,10 @@ def test_a_drop_that_does_not_look_at_the_mark_again_takes_a_row_that_was_given_
 
     assert not look()
     without(
-        database, function="lock_marked", replace="and p.deletion_status = 'DELETION_IN_PROGRESS'", times=2
+        database,
+        function="lock_pastes",
+        replace="and (p.deletion_status is not distinct from 'DELETION_IN_PROGRESS') = p_marked",
+        times=2,
     )
     assert "a was not marked" in look()
 
@@ -145,7 +148,7 @@ def test_believing_the_count_instead_of_the_rows_is_found_out(database: Explored
         )
 
     assert not look()
-    without(database, function="release_contents", replace="and n.found = 0")
+    without(database, function="release_contents", replace="and n.found = 0 as dies", by="as dies")
     assert 'foreign key constraint "pastes_content_hash_fkey"' in look()
 
 
@@ -261,14 +264,14 @@ def test_a_claim_that_waits_for_held_rows_is_found_out(database: ExploredDatabas
 def test_a_drop_that_waits_for_held_rows_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
     assert not interleave(database, ALONE, actors).waits("worker1")
-    without(database, function="lock_marked", replace="for update skip locked", by="for update", times=2)
+    without(database, function="lock_pastes", replace="for update skip locked", by="for update", times=2)
     assert interleave(database, ALONE, actors).waits("worker1")
 
 
 def test_a_drop_that_forgets_rows_which_somebody_held_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
     assert not problems(interleave(database, ALONE, actors))
-    without(database, function="drop_references", replace="v_released.busy_codes <> '{}'", by="false")
+    without(database, function="release_claimed", replace="perform …leave_marked(…);")
     assert "every marked row is in a batch: a" in problems(interleave(database, ALONE, actors))
 
 

@@ -110,7 +110,7 @@ MUTANTS = [
     mutant(
         "a drop does not ask for the binding",
         what_was_claimed_before_a_swap_is_not_released,
-        function="drop_references",
+        function="release_claimed",
         replace="perform …require_binding();",
     ),
     mutant(
@@ -149,7 +149,7 @@ MUTANTS = [
                 "where not has_table_privilege('reaper_owner', t.base, r.privilege)",
                 "where false",
             ),
-            Edit("drop_references", "perform …require_rights('pastes', '{DELETE}');"),
+            Edit("require_kept_rights", "perform …require_rights('pastes', '{DELETE}');"),
         ),
     ),
     mutant(

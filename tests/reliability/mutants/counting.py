@@ -66,7 +66,7 @@ MUTANTS = [
         "what is collected is not written down",
         what_is_collected_is_written_down,
         function="collect_unreferenced",
-        replace="v_objects.object_hashes <> '{}'",
+        replace="v_objects.hashes <> '{}'",
         by="false",
     ),
 ]

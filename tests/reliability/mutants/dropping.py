@@ -17,7 +17,7 @@ create trigger move after delete on pastes for each row execute function move();
 """
 KEEP_DEAD = """
 select c.content_hash, coalesce(c.object_key, c.content_hash) as object_key, c.size_bytes
-  from reaper.content c where c.place = any (v_counted.dead_places)
+  from reaper.content c where c.place = any (v_judged.dead_places)
 """
 
 
@@ -170,13 +170,13 @@ MUTANTS = [
     mutant(
         "a drop takes any snapshot",
         a_drop_from_an_old_snapshot_is_refused,
-        function="drop_references",
+        function="release_claimed",
         replace=READ_COMMITTED,
     ),
     mutant(
         "a drop may be lost in a crash",
         a_drop_is_on_disk_before_anybody_acts_on_it,
-        function="drop_references",
+        function="release_claimed",
         replace="perform …commit_durably();",
     ),
     mutant(
@@ -189,26 +189,26 @@ MUTANTS = [
     mutant(
         "a drop is done again when it is asked again",
         a_drop_whose_answer_was_lost_answers_the_same_again,
-        function="drop_references",
-        replace="v_batch.state = 'CLAIMED'",
-        by="true",
+        function="release_claimed",
+        replace="if v_batch.state = 'RELEASED' then",
+        by="if false then",
     ),
     mutant(
         "a drop writes no journal",
         what_is_released_is_written_down,
-        function="drop_references",
-        replace="object_hashes = …object_sizes,",
+        function="release_claimed",
+        replace="object_hashes = …v_objects.sizes,",
     ),
     mutant(
         "a drop does not write down which rows went",
         only_what_went_is_written_down_as_gone,
-        function="drop_references",
-        replace="short_codes = v_released.deleted_codes,",
+        function="release_claimed",
+        replace="short_codes = v_release.deleted_codes,",
     ),
     mutant(
         "a drop does not look at the expiry again",
         a_paste_that_was_extended_by_hand_lives_on,
-        function="release_rows",
+        function="release_locked",
         replace="and p.expires_at <= p_now returning",
         by="returning",
     ),
@@ -216,41 +216,41 @@ MUTANTS = [
         "a drop does not give back what lives",
         a_paste_that_was_extended_by_hand_lives_on,
         function="release_rows",
-        replace="return_rows(v_rest, p_statuses)",
+        replace="return_rows(array(…), p_statuses)",
         by="return_rows('{}', null)",
     ),
     mutant(
         "a drop does not look at the mark again",
         a_row_that_was_given_back_is_not_taken,
-        function="lock_marked",
-        replace="and p.deletion_status = 'DELETION_IN_PROGRESS'",
+        function="lock_pastes",
+        replace="and (p.deletion_status is not distinct from 'DELETION_IN_PROGRESS') = p_marked",
         times=2,
     ),
     mutant(
         "a row that moved is not looked for",
         a_row_that_moved_since_the_claim_goes_all_the_same,
-        function="lock_marked",
-        replace="if codes is distinct from p_codes then",
+        function="lock_pastes",
+        replace="if v_locked.codes is distinct from p_codes then",
         by="if false then",
     ),
     mutant(
         "places are trusted",
         a_place_that_holds_another_row_by_now_is_not_trusted,
-        function="lock_marked",
-        replace="if codes is distinct from p_codes then",
-        by="if codes is null then",
+        function="lock_pastes",
+        replace="if v_locked.codes is distinct from p_codes then",
+        by="if v_locked.codes is null then",
     ),
     mutant(
         "a drop believes that what it deleted is gone",
         a_deletion_that_a_trigger_swallows_blocks_its_row,
-        function="release_rows",
+        function="release_locked",
         replace="v_stuck <> '{}'",
         by="false",
     ),
     mutant(
         "a drop does not hear deferred constraints",
         one_bad_row_does_not_stop_the_rest,
-        function="release_rows",
+        function="release_locked",
         replace="set constraints all immediate;",
     ),
     mutant(
@@ -264,27 +264,28 @@ MUTANTS = [
         "a drop believes the count",
         a_count_that_is_too_low_costs_nobody_their_content,
         function="release_contents",
-        replace="and n.found = 0",
+        replace="n.expected <= 0 and n.found = 0 as dies",
+        by="n.expected <= 0 as dies",
     ),
     mutant(
         "a count that is too low stays so",
         a_count_that_is_too_low_costs_nobody_their_content,
         function="release_contents",
-        replace="greatest(n.expected, n.found)",
-        by="greatest(n.expected, 0)",
+        replace="greatest(j.expected, j.found)",
+        by="greatest(j.expected, 0)",
     ),
     mutant(
         "drift is not written down",
         a_count_that_is_too_low_costs_nobody_their_content,
         function="release_contents",
-        replace="where n.expected < 0 or …(n.found > 0)",
-        by="where false",
+        replace="n.expected < 0 or …(n.found > 0) as drifted",
+        by="false as drifted",
     ),
     mutant(
         "content that moved is not looked for",
         content_that_moved_meanwhile_goes_all_the_same,
         function="release_contents",
-        replace="if v_rows + …v_counted.contents then",
+        replace="if v_rows + …v_judged.contents then",
         by="if false then",
     ),
     Mutant(
@@ -321,7 +322,7 @@ MUTANTS = [
         "released bytes are not booked",
         what_is_released_is_written_down,
         function="release_objects",
-        replace="unnest(object_backends, object_sizes) as o (…)",
+        replace="unnest(v_objects.backends, v_objects.sizes) as o (…)",
         by="… where false",
     ),
 ]

@@ -28,6 +28,7 @@ from tests.reliability.mutants import (
     pending,
     planning,
     queueing,
+    reaping,
     standing_by,
     watching,
 )
@@ -41,6 +42,7 @@ AREAS = (
     binding,
     claiming,
     dropping,
+    reaping,
     naming,
     finishing,
     watching,

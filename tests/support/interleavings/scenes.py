@@ -18,6 +18,7 @@ Judge = Callable[[Connection, Run], Iterable[str]]
 RESET = "select rows_reset, batches_reset, batches_orphaned from reaper.reset_stuck()"
 ADOPT = "select batch_id as adopted from reaper.adopt_batch('adopter')"
 # Deletions are logged, to be compared with what is written down of them. Waits last as long as they must.
+# A row's xmax is the number of a transaction, or of several, whose members are only then to be had.
 PREPARE = """
     create table public.deleted_pastes (short_code text not null, by_reaper boolean not null);
     create table public.deleted_content (content_hash text not null);
@@ -33,9 +34,19 @@ PREPARE = """
     end $$;
     create trigger log after delete on public.pastes for each row execute function public.log_paste();
     create trigger log after delete on public.content for each row execute function public.log_content();
+    create function public.lockers(p_xmax xid) returns setof xid language plpgsql as $$
+    begin
+        return next p_xmax;
+        begin
+            return query select m.xid from pg_get_multixact_members(p_xmax) as m;
+        exception when others then
+            return;
+        end;
+    end $$;
     grant insert on public.deleted_pastes, public.deleted_content to reaper_owner;
     alter function reaper.drop_references(uuid) set lock_timeout = 0;
     alter function reaper_internal.claim_ownerless(integer, timestamptz) set lock_timeout = 0;
+    alter function reaper.reap_expired(integer, text, timestamptz, text) set lock_timeout = 0;
     alter function reaper.finish_batch(uuid, jsonb) set lock_timeout = 0;
     alter function reaper.reset_stuck(interval) set lock_timeout = 0;
     alter function reaper.lease_service(text, text) set lock_timeout = 0;
