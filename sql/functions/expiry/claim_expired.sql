@@ -11,6 +11,7 @@ create or replace function reaper.claim_expired(
     returns table (batch_id uuid, claimed integer, last_expires_at timestamptz, last_short_code text)
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
+    set lock_timeout = '2s'
 as $$
 #variable_conflict use_column
 declare

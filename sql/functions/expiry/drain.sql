@@ -69,7 +69,7 @@ begin
         v_after := v_reaped.last_expires_at;
         v_code := v_reaped.last_short_code;
         v_batches := v_batches + 1;
-        v_released := v_released + 1;
+        v_released := v_released + v_reaped.released;
         v_rows := v_rows + v_reaped.released;
     end loop;
     raise notice 'drained % in %; the next worker adopts them and deletes objects and cache entries',

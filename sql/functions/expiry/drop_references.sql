@@ -17,6 +17,6 @@ end;
 $$;
 comment on function reaper.drop_references(uuid) is
     'Deletes the batch''s paste rows that are still marked and still expired, subtracts their references, deletes the content rows '
-    'that reach zero, and returns their objects, one per copy: delete those, then call finish_batch. RP001 if the batch is no longer held, RP006 outside read committed, RP010 if the binding does not hold.';
+    'that reach zero, and returns their objects, one per copy: commit, delete those, then call finish_batch. RP001 if the batch is no longer held, RP006 outside read committed, RP010 if the binding does not hold.';
 revoke all on function reaper.drop_references(uuid) from public;
 grant execute on function reaper.drop_references(uuid) to reaper_worker, reaper_ops;

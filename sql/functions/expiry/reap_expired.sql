@@ -20,15 +20,13 @@ begin
     v_reaped := reaper_internal.reap(p_limit, p_worker, p_after, p_after_code);
     if (v_reaped.batch).batch_id is not null then
         return query
-            select (v_reaped.batch).batch_id, cardinality((v_reaped.batch).short_codes),
-                   -- Without a code it is the start, as null is: many drivers cannot read -infinity.
-                   case when v_reaped.last_code is not null then v_reaped.last_expires end, v_reaped.last_code;
+            select (v_reaped.batch).batch_id, cardinality((v_reaped.batch).short_codes), v_reaped.last_expires, v_reaped.last_code;
     end if;
 end;
 $$;
 comment on function reaper.reap_expired(integer, text, timestamptz, text) is
-    'Deletes up to p_limit of the oldest due pastes, subtracts their references, deletes the content rows that reach zero, and returns their RELEASED batch: delete the objects and cache entries that it lists, '
-    'then call finish_batch. No row means that nothing is due but blocked rows; rows that other sessions hold on to raise 55P03. p_after (inclusive) and p_after_code (exclusive) continue where the last '
+    'Deletes up to p_limit of the oldest due pastes, subtracts their references, deletes the content rows that reach zero, and returns their RELEASED batch: commit, delete the objects and cache entries that it lists, '
+    'then call finish_batch; one call per transaction. No row means that nothing is due but blocked rows, and marked ones that other sessions hold; unmarked rows that other sessions hold on to raise 55P03. p_after (inclusive) and p_after_code (exclusive) continue where the last '
     'call ended; no row then means only that nothing follows: end a loop with a call from the start. RP006 outside read committed, RP010 if the binding does not hold.';
 revoke all on function reaper.reap_expired(integer, text, timestamptz, text) from public;
 grant execute on function reaper.reap_expired(integer, text, timestamptz, text) to reaper_worker, reaper_ops;
