@@ -25,7 +25,7 @@ begin
     perform reaper_internal.require_read_committed();
     perform reaper_internal.require_binding();
     perform reaper_internal.commit_durably();
-    -- Deferred constraints of the application are checked where one bad row can be told from the rest; those that the caller's transaction
+    -- Deferred constraints of the application are checked where one bad row can be told from the rest; those that the calling transaction
     -- violates already end this call here, before a row is blamed for them.
     set constraints all immediate;
 

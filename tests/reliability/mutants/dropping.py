@@ -250,7 +250,7 @@ MUTANTS = [
     mutant(
         "a drop does not hear deferred constraints",
         one_bad_row_does_not_stop_the_rest,
-        function="release_locked",
+        function="release_claimed",
         replace="set constraints all immediate;",
     ),
     mutant(

@@ -16,7 +16,7 @@ SWAP = """
     alter table pastes_new rename to pastes;
     grant select, insert, update, delete on pastes to reaper_owner;
 """
-UNDO = "then raise no_data_found; -- Undoes the locks. end if;"
+UNDO = "then perform reaper_internal.undo(); end if;"
 BLOCK = "insert into reaper.blocked values ('{}', '23503', 'liked', 1, now(), now() + interval '1 hour')"
 RELEASE = """
     select (reaper_internal.release_rows(
@@ -453,7 +453,7 @@ MUTANTS = [
         "one bad row stops a reap",
         of_a_reap_only_the_bad_row_is_blocked,
         function="reap_due",
-        replace="if reaper_internal.is_transient(sqlstate) then",
+        replace="if v_codes is null or reaper_internal.is_transient(sqlstate) then",
         by="if true then",
     ),
     mutant(
@@ -489,14 +489,14 @@ MUTANTS = [
         a_bad_row_that_is_alone_is_blocked,
         function="reap_due",
         replace=f"and release.rows_blocked = 0 {UNDO} exception",
-        by="then raise no_data_found; end if; exception",
+        by=f"{UNDO} exception",
     ),
     mutant(
         "a reap whose deletion was swallowed is undone",
         a_deletion_that_a_trigger_swallows_blocks_its_row_alone,
         function="reap_due",
         replace=f"and release.rows_blocked = 0 {UNDO} return",
-        by="then raise no_data_found; end if; return",
+        by=f"{UNDO} return",
     ),
     mutant(
         "a reap believes that what it deleted is gone",
@@ -508,9 +508,9 @@ MUTANTS = [
     mutant(
         "marked rows that no worker holds are not reaped",
         rows_that_a_drop_left_are_reaped,
-        function="reap",
-        replace="reaper_internal.reap_ownerless(p_limit, v_now)",
-        by="null::reaper_internal.release",
+        function="reap_ownerless",
+        replace="if v_claimed.codes is null then",
+        by="if true then",
     ),
     mutant(
         "marked rows are reaped without a limit",
@@ -563,6 +563,7 @@ MUTANTS = [
         "a reap leaves marked rows that live",
         marked_rows_that_live_or_are_blocked_are_given_back,
         function="reap",
-        replace="perform …claim_from_batches(…);",
+        replace="reaper_internal.reap_ownerless(p_limit, v_now, true)",
+        by="null::reaper_internal.release",
     ),
 ]
