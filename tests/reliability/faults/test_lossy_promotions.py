@@ -15,7 +15,7 @@ from tests.support.faults.world import FaultWorld
 from tests.support.ordeals import Ordeal
 from tests.support.postgres_failover import Servers
 from tests.support.waiting import wait_until
-from tests.support.world import DAY
+from tests.support.world import CLAIM_MODES, DAY
 
 WAIT = "update reaper.settings set wait_for_standby = %s"
 # An object that was stored on a server that is gone, before anybody else knew of it.
@@ -193,6 +193,7 @@ def test_no_promotion_makes_a_live_paste_unreadable_while_deletions_wait_for_the
 ) -> None:
     world.sql(WAIT, "*")
     for _ in ordeal.rounds(short=1):
+        world.set_claim_mode(ordeal.chance.choice(CLAIM_MODES))
         traffic = lose_the_last_commits(servers, world, ordeal)
         complaints = world.complaints()
         orphans = [complaint for complaint in complaints if complaint.startswith(UNKNOWN)]
