@@ -9,10 +9,12 @@ import pytest
 
 from reaper.errors import ReaperError
 from reaper.services.base import Context, Tick
+from tests.support.process_faults import FaultPlan
 from tests.support.sample_services import service
 from tests.support.worker_world import InProcessWorker, WorkerWorld
 
 Populate = Callable[..., None]
+both_claim_modes = pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 
 
 def test_a_drain_whose_time_is_over_comes_back_in_its_slot(
@@ -57,7 +59,11 @@ def test_a_paused_drain_claims_nothing_and_does_not_come_back(
     world.judge()
 
 
-def test_a_pause_ends_a_drain_before_its_next_batch(world: WorkerWorld, populate: Populate) -> None:
+@both_claim_modes
+def test_a_pause_ends_a_drain_before_its_next_batch(
+    world: WorkerWorld, populate: Populate, claim_mode: str
+) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=200, live=0, contents=200)
     with world.app(batch_size=20) as app, app.heartbeat():
         in_process = InProcessWorker(app.runner(1), app.dispatcher())
@@ -95,9 +101,32 @@ def test_a_drain_that_a_pause_cut_short_goes_on_after_it(world: WorkerWorld, pop
     assert world.jobs() == ["drain:0", "drain:1"]
 
 
-def test_pace_and_batch_size_are_changed_in_settings_while_a_drain_runs(
-    world: WorkerWorld, populate: Populate, in_process: InProcessWorker
+def test_a_change_of_the_claim_mode_holds_from_the_next_drain_of_a_running_worker_on(
+    world: WorkerWorld, populate: Populate
 ) -> None:
+    passed = FaultPlan()
+    with world.in_process_worker(around=passed) as in_process:
+        for claim_mode, claims, reaps in (
+            ("mark", True, False),
+            ("direct", False, True),
+            ("mark", True, False),
+        ):
+            populate(due=20, live=0, contents=20)
+            world.set_claim_mode(claim_mode)
+            passed.passed.clear()
+            in_process.drain_slot(0)
+            assert (bool(passed.passed["claim_expired"]), bool(passed.passed["reap_batch"])) == (
+                claims,
+                reaps,
+            )
+            world.judge()
+
+
+@both_claim_modes
+def test_pace_and_batch_size_are_changed_in_settings_while_a_drain_runs(
+    world: WorkerWorld, populate: Populate, in_process: InProcessWorker, claim_mode: str
+) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=300, live=0, contents=300)
     world.sql("update reaper.settings set batch_size = 50, rows_per_second = 1")
     job = threading.Thread(target=replace(in_process.runner, budget=60).drain_slot, args=(0,))

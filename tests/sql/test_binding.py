@@ -3,7 +3,16 @@
 import psycopg
 import pytest
 
-from tests.support.paste_fixtures import codes, column, contents, record, refused, unbound, value
+from tests.support.paste_fixtures import (
+    both_claim_modes,
+    codes,
+    column,
+    contents,
+    record,
+    refused,
+    unbound,
+    value,
+)
 
 SWAP = """
     create table pastes_new (like pastes including all);
@@ -63,6 +72,8 @@ def test_nothing_is_claimed_and_the_verdict_names_it(db, paste, me, change, prob
     with refused("RP010", problem):
         me.claim()
     with refused("RP010", problem):
+        me.reap()
+    with refused("RP010", problem):
         me.call("collect_unreferenced")
     with refused("RP010", problem):
         db.execute("call reaper.drain()")
@@ -114,6 +125,7 @@ BOUND_COLUMNS = {
 }
 
 
+@both_claim_modes
 @pytest.mark.parametrize(("table", "change"), BOUND_COLUMNS.values(), ids=BOUND_COLUMNS.keys())
 def test_a_bound_column_is_altered_between_unbind_and_bind(db, paste, drain, table, change):
     paste("a", expires="-1 day")
@@ -136,6 +148,7 @@ def test_what_is_not_bound_is_altered_at_any_time(db, paste, drain):
     assert codes(db) == set()
 
 
+@both_claim_modes
 def test_a_renamed_column_is_followed_and_the_doctor_asks_for_its_new_name(db, paste, drain):
     paste("a", expires="-1 day")
     paste("b", expires="-1 day")
@@ -190,6 +203,17 @@ def test_a_key_that_is_an_expression_is_guarded_too(by_expression):
         db.execute("insert into content (content_hash) values ('gone')")
     with refused("RP004", "object objects/gone is queued for deletion"):
         db.execute("update content set content_hash = 'gone'")
+
+
+def test_a_key_that_is_an_expression_is_released_directly(by_expression, paste, me):
+    db = by_expression
+    db.execute("delete from reaper.retired_keys")
+    paste("a", content="x")
+    batch = me.reap()
+    assert [gone.object_key for gone in me.drop(batch)] == ["objects/x"]
+    assert column(db, "select object_key from reaper.retired_keys") == ["objects/x"]
+    me.finish(batch)
+    assert column(db, "select object_key from reaper.retired_keys") == []
 
 
 @pytest.mark.broken_on_purpose

@@ -110,6 +110,19 @@ class Drainer(Worker):
         ).fetchone()  # type: ignore[assignment]
         return claimed, self.measured_drop()
 
+    def measured_reap(self, limit: int = 100) -> int:
+        """One direct release, from where the last one ended; it is finished."""
+        due = self.connection.execute(
+            "select expires_at, short_code from pastes where (expires_at, short_code) > (%s, %s)"
+            " order by expires_at, short_code offset %s limit 1",
+            [*self.cursor, limit - 1],
+        ).fetchone()
+        query = "select * from reaper.reap_expired(%s, 'w', %s, %s)"
+        read = pages(self.connection, query, limit, self.cursor[0], self.cursor[1] or None)
+        self.cursor = due  # type: ignore[assignment]
+        self.finish(self.connection.execute("select batch_id from reaper.batches").fetchone()[0])  # type: ignore[index]
+        return read
+
 
 def steady(drainer: Drainer) -> tuple[int, int]:
     """The dearest claim and the dearest drop once caches and plans are warm."""
@@ -135,6 +148,28 @@ def test_a_claim_and_a_drop_read_as_little_in_a_million_rows_as_in_ten_thousand(
     assert flat(small_drop, large_drop), measured
 
 
+@pytest.mark.parametrize("statistics", ["none", "right", "of an empty table"])
+def test_a_direct_release_reads_as_little_in_a_large_table_as_in_ten_thousand_rows(
+    table_of, statistics, large
+):
+    measured = []
+    for size in (SMALL, large):
+        drainer = table_of(size)
+        if statistics == "right":
+            drainer.connection.execute("analyze")
+        elif statistics == "of an empty table":
+            forget_the_rows(drainer.connection)
+        measured.append(max([drainer.measured_reap() for _ in range(8)][2:]))
+    assert flat(*measured), measured
+
+
+def forget_the_rows(connection: Connection) -> None:
+    """What ANALYZE saw when the table was empty."""
+    connection.execute("create temp table kept as table pastes; truncate pastes; analyze pastes")
+    connection.execute("set session_replication_role = replica; insert into pastes table kept")
+    connection.execute("set session_replication_role = origin")
+
+
 def test_the_measure_notices_a_scan_of_the_table(table_of, large):
     measured = []
     for size in (SMALL, large):
@@ -147,10 +182,7 @@ def test_the_measure_notices_a_scan_of_the_table(table_of, large):
 def test_statistics_from_before_the_table_grew_do_no_harm(table_of):
     small = steady(table_of(SMALL))
     drainer = table_of(100_000)
-    # What ANALYZE saw when the table was empty.
-    drainer.connection.execute("create temp table kept as table pastes; truncate pastes; analyze pastes")
-    drainer.connection.execute("set session_replication_role = replica; insert into pastes table kept")
-    drainer.connection.execute("set session_replication_role = origin")
+    forget_the_rows(drainer.connection)
     large = steady(drainer)
     assert flat(small[0], large[0]), (small, large)
     assert flat(small[1], large[1]), (small, large)
@@ -218,6 +250,7 @@ def work(drainer: Drainer) -> None:
         drainer.drop(batch)
         # All succeeded, or nothing was tried.
         drainer.finish(batch, () if n % 2 else None)
+        drainer.finish(drainer.reap(3), () if n % 2 else None)
         drainer.claim(5)
         drainer.call("reset_stuck", "0")
 
@@ -234,9 +267,9 @@ def test_no_plan_inside_a_hot_function_scans_what_may_be_large(table_of, size, a
     drainer.connection.execute(index)
     if analyzed:
         drainer.connection.execute("analyze")
-    # One row that cannot go, so that the way around it is seen too.
+    # Rows that cannot go, so that the way around them is seen too: one that is claimed, one that is reaped.
     drainer.connection.execute("create table comments (code text primary key references pastes)")
-    drainer.connection.execute("insert into comments values ('c00000007')")
+    drainer.connection.execute("insert into comments values ('c00000011'), ('c00000015')")
     drainer.connection.execute("insert into reaper.retired_keys values ('a name', now())")
     plans = watched(drainer.connection)
     work(drainer)
@@ -253,6 +286,26 @@ def test_no_plan_inside_a_hot_function_scans_what_may_be_large(table_of, size, a
     assert ("Index Scan", "pastes") in reads(plans)
     large = ("pastes", "content", "object_locations", "cleanup_queue", "cleanup_dlq", "retired_keys")
     assert read_whole(plans, large) == {}
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])
+def test_a_look_for_rows_that_others_hold_scans_nothing_that_may_be_large(table_of, analyzed):
+    """Few rows are due, in a table of many."""
+    drainer = table_of(SMALL)
+    connection = drainer.connection
+    connection.execute(
+        "update pastes set expires_at = now() + interval '1 day' where short_code > 'c00000003'"
+    )
+    if analyzed:
+        connection.execute("analyze")
+    plans = watched(connection)
+    with psycopg.connect(connection.info.dsn) as holder:
+        holder.execute("select from pastes where short_code <= 'c00000003' for update")
+        for _ in range(2):
+            with pytest.raises(psycopg.errors.LockNotAvailable), connection.transaction():
+                drainer.try_reap()
+    assert ("Index Scan", "pastes") in reads(plans)
+    assert read_whole(plans, ("pastes", "content")) == {}
 
 
 def test_a_claim_writes_no_index_entry_where_the_page_has_room(db, paste, me):

@@ -212,3 +212,38 @@ def test_public_may_lock_or_use_nothing_of_ours(db, stranger):
         "   and has_function_privilege('stranger', p.oid, 'execute')"
     )
     assert column(db, callable_ones) == []
+
+
+def test_operators_choose_the_claim_mode_and_nothing_else_is_taken_for_one(db, login):
+    operator = login("reaper_ops")
+    assert value(db, "select claim_mode from reaper.settings") == "mark", (
+        "rows are marked unless told otherwise"
+    )
+    assert value(operator, "select reaper.reaps_directly()") is False
+    operator.execute("update reaper.settings set claim_mode = 'direct'")
+    assert value(operator, "select reaper.reaps_directly()") is True
+    for wrong in ("'Direct'", "''", "'claim'"):
+        with refused("23514", "settings_claim_mode_check"):
+            operator.execute(f"update reaper.settings set claim_mode = {wrong}")
+    with refused("23502"):
+        operator.execute("update reaper.settings set claim_mode = null")
+    assert value(db, "select claim_mode from reaper.settings") == "direct"
+
+
+@pytest.mark.parametrize("role", ["reaper_worker", "reaper_app", "reaper_ro"])
+def test_only_operators_change_the_claim_mode(db, login, role):
+    with refused("42501"):
+        login(role).execute("update reaper.settings set claim_mode = 'direct'")
+    assert value(db, "select claim_mode from reaper.settings") == "mark"
+
+
+def test_a_worker_releases_directly_through_the_functions_and_readers_do_not(db, paste, login):
+    paste.many("p", 4)
+    worker = Worker(login("reaper_worker"), "w")
+    assert worker.finish(worker.reap(2))[:4] == (2, 0, 0, 2)
+    (reaped,) = worker.call("reap_batch", 1, "w", "-infinity", None)
+    worker.finish(reaped.batch_id)
+    for role in ("reaper_ro", "reaper_app"):
+        with refused("42501"):
+            Worker(login(role), "w").try_reap()
+    assert codes(db) == {"p00004"}

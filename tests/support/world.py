@@ -40,6 +40,7 @@ from tests.support.wiring import LOGIN, Wiring
 
 CACHE_KEY = "paste:{short_code}"
 DAY = timedelta(days=1)
+CLAIM_MODES = ("mark", "direct")
 # The bytes of an object that a test stores without caring which.
 BODY = b"0123456789"
 

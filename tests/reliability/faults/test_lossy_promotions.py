@@ -15,7 +15,7 @@ from tests.support.faults.world import FaultWorld
 from tests.support.ordeals import Ordeal
 from tests.support.postgres_failover import Servers
 from tests.support.waiting import wait_until
-from tests.support.world import DAY
+from tests.support.world import CLAIM_MODES, DAY
 
 WAIT = "update reaper.settings set wait_for_standby = %s"
 # An object that was stored on a server that is gone, before anybody else knew of it.
@@ -87,9 +87,11 @@ def test_without_waiting_verify_names_what_the_promoted_server_lacks_and_then_it
         assert is_readable(store, "in time", 0)
 
 
+@pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_objects_wait_until_the_standby_has_their_release_so_that_none_is_missed_after_a_failover(
-    servers: Servers, world: FaultWorld
+    servers: Servers, world: FaultWorld, claim_mode: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     world.sql(WAIT, "*")
     fill(world, servers)
     servers.cut()
@@ -191,6 +193,7 @@ def test_no_promotion_makes_a_live_paste_unreadable_while_deletions_wait_for_the
 ) -> None:
     world.sql(WAIT, "*")
     for _ in ordeal.rounds(short=1):
+        world.set_claim_mode(ordeal.chance.choice(CLAIM_MODES))
         traffic = lose_the_last_commits(servers, world, ordeal)
         complaints = world.complaints()
         orphans = [complaint for complaint in complaints if complaint.startswith(UNKNOWN)]

@@ -128,8 +128,10 @@ def road(dsn: str, valkey: Valkey, scratch: Path) -> Iterator[Road]:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.ordeal("network faults", aim="every kind of cut at every message", share=8)
-def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Ordeal) -> None:
+@pytest.mark.ordeal("network faults", aim="every kind of cut at every message", share=4)
+@pytest.mark.parametrize("claim_mode", ["mark", "direct"])
+def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Ordeal, claim_mode: str) -> None:
+    road.world.set_claim_mode(claim_mode)
     asked = road.questions()
     faults = [
         (server, Fault(kind, nth))
@@ -139,7 +141,7 @@ def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Orde
     ]
     ordeal.chance.shuffle(faults)
     met = set()
-    for done in ordeal.rounds(short=6):
+    for done in ordeal.rounds(short=3):
         server, fault = faults[done % len(faults)]
         print(server, fault)
         if road.meet(server, fault):

@@ -10,6 +10,7 @@ from tests.support.mutants.mutant import Edit
 from tests.support.ordeals import Ordeal
 from tests.support.postgres_failover import Servers
 from tests.support.postgres_node import CRASHES
+from tests.support.world import CLAIM_MODES
 
 # A mutant: a drop that does not wait for the disk, so that objects go before it is sure that rows do.
 CARELESS = Edit("commit_durably", "in ('off', 'local')", "in ('never')")
@@ -37,6 +38,7 @@ def test_a_server_that_is_killed_loses_nothing_that_was_acknowledged(
     servers: Servers, world: FaultWorld, ordeal: Ordeal
 ) -> None:
     for _ in ordeal.rounds(short=1):
+        world.set_claim_mode(ordeal.chance.choice(CLAIM_MODES))
         traffic = crash_amidst(servers, world, ordeal, crashes=10 if ordeal.long else 4)
         world.judge()
         for what, times in traffic.seen.items():

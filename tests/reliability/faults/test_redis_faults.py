@@ -13,7 +13,7 @@ from tests.support.folder_store import FolderStore
 from tests.support.judge import complaints
 from tests.support.ordeals import Ordeal
 from tests.support.valkey_servers import TunedValkey, stopped
-from tests.support.world import CACHE_KEY, DAY
+from tests.support.world import CACHE_KEY, CLAIM_MODES, DAY
 
 HOUR_MS = 3_600_000
 STALE = "the cache still has "
@@ -119,6 +119,7 @@ def test_whatever_redis_does_work_goes_on_and_nothing_is_served_for_long(
     world: FaultWorld, forgetful: TunedValkey, client: redis.Redis, ordeal: Ordeal
 ) -> None:
     for _ in ordeal.rounds(short=1):
+        world.set_claim_mode(ordeal.chance.choice(CLAIM_MODES))
         kinds = sorted(WORDS)
         ordeal.chance.shuffle(kinds)
         traffic = Traffic(world, ordeal.chance.randrange(1_000_000))

@@ -7,6 +7,7 @@ import pytest
 from tests.support.faults.s3_storm_world import S3StormWorld
 from tests.support.ordeals import Ordeal
 from tests.support.s3_double.server import FaultRates, RandomFaults
+from tests.support.world import CLAIM_MODES
 
 STORM = FaultRates(busy=0.30, key_errors=0.05, lost=0.01)
 # In good weather one request is enough for a batch.
@@ -46,6 +47,7 @@ def test_a_storm_costs_few_requests_loses_nothing_and_gives_nothing_up(
 ) -> None:
     contents, batch_size = (112_000, 500) if ordeal.long else (2_250, 40)
     for _ in ordeal.rounds(short=1):
+        stormy.set_claim_mode(ordeal.chance.choice(CLAIM_MODES))
         stormy.sql("truncate reaper.runs")
         due = stormy.fill(contents)
         stormy.s3.heard.clear()

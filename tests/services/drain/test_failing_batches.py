@@ -1,5 +1,6 @@
 """A claim, drop or finish that fails leaves nothing with the living worker."""
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -22,6 +23,8 @@ MOMENTS = {
     "claim": ("before insert on reaper.batches", ""),
     "drop": ("before update on reaper.batches", "when (new.state = 'RELEASED' and old.state = 'CLAIMED')"),
     "finish": ("before insert on reaper.runs", ""),
+    # A claim that is released at once.
+    "reap": ("before insert on reaper.batches", "when (new.state = 'RELEASED')"),
 }
 STATES = {
     "cancel or timeout": "57014",
@@ -60,6 +63,7 @@ def settled(world: WorkerWorld) -> None:
 @pytest.mark.parametrize("sqlstate", STATES.values(), ids=STATES)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_what_failed_is_back_or_adopted_at_once(world: WorkerWorld, moment: str, sqlstate: str) -> None:
+    world.set_claim_mode("direct" if moment == "reap" else "mark")
     world.populate(due=20, live=5, contents=20)
     with world.in_process_worker() as in_process:
         with refusing(world, moment, sqlstate), suppress(ReaperError):
@@ -81,13 +85,26 @@ def test_a_finish_that_meets_a_lock_on_the_runs_is_adopted(world: WorkerWorld) -
     settled(world)
 
 
-def test_a_drop_that_an_operator_cancels_is_back_at_once(world: WorkerWorld) -> None:
+@pytest.mark.parametrize("sqlstate", [STATES["cancel or timeout"], STATES["disk full"]])
+def test_a_reap_that_fails_for_another_reason_than_a_lock_ends_the_drain_with_it(
+    world: WorkerWorld, sqlstate: str
+) -> None:
+    world.set_claim_mode("direct")
+    world.populate(due=20, live=5, contents=20)
+    with refusing(world, "reap", sqlstate), pytest.raises(ReaperError, match="refused for a test"):
+        world.drain()
+    settled(world)
+
+
+@pytest.mark.parametrize("claim_mode", ["mark", "direct"])
+def test_a_release_that_an_operator_cancels_is_back_at_once(world: WorkerWorld, claim_mode: str) -> None:
+    world.set_claim_mode(claim_mode)
     world.populate(due=20, live=5, contents=20)
     with world.in_process_worker() as in_process, psycopg.connect(world.dsn) as holder:
         holder.execute("select from content for update")
         with ThreadPoolExecutor(1) as thread:
             drain = thread.submit(in_process.drain_slot, 0)
-            wait_until(lambda: world.value(CANCEL) > 0, "the drop waited and was cancelled")
+            wait_until(lambda: world.value(CANCEL) > 0, "the release waited and was cancelled")
             with pytest.raises(ReaperError, match="canceling statement"):
                 drain.result()
         assert (world.value(HELD), world.value(MARKED)) == (0, 0)
@@ -121,5 +138,25 @@ def test_a_drain_says_what_it_leaves_behind_and_why(world: WorkerWorld) -> None:
         assert "20 due pastes left behind, held by no worker: refused for a test" in done.stdout
         as_json = world.command("drain", "--json")
         assert (as_json.returncode, '"rows_left": 20' in as_json.stdout) == (1, True)
+    assert world.command("drain").returncode == 0
+    world.judge()
+
+
+def test_a_direct_drain_says_what_other_sessions_hold(world: WorkerWorld) -> None:
+    world.set_claim_mode("direct")
+    world.populate(due=20, live=5, contents=20)
+    with psycopg.connect(world.dsn) as holder:
+        held = holder.execute(
+            "select short_code from pastes order by expires_at, short_code limit 2 for update"
+        ).fetchall()
+        done = world.command("drain", "--batch-size", "10")
+        assert done.returncode == 1, done.stderr
+        assert "18 pastes deleted" in done.stdout
+        because = f"due pastes are locked by other sessions: {held[0][0]}, {held[1][0]}"
+        assert f"2 due pastes left behind, held by no worker: {because}" in done.stdout
+        as_json = json.loads(world.command("drain", "--json").stdout)
+        assert (as_json["rows_left"], as_json["rows_deleted"]) == (2, 0)
+        assert as_json["left_because"].startswith(because)
+        assert world.value(MARKED) == 0
     assert world.command("drain").returncode == 0
     world.judge()

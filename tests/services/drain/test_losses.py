@@ -23,10 +23,12 @@ select count(pg_terminate_backend(pid)) from pg_stat_activity
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_a_drain_whose_connections_are_cut_again_and_again_comes_to_its_end(
-    world: World, populate: Populate
+    world: World, populate: Populate, claim_mode: str
 ) -> None:
-    populate(due=3_000, live=300, contents=2_000)
+    world.set_claim_mode(claim_mode)
+    populate(due=1_500, live=300, contents=1_000)
     cut, batches, done = 0, 5, threading.Event()
 
     def cutter() -> None:
@@ -50,12 +52,19 @@ def test_a_drain_whose_connections_are_cut_again_and_again_comes_to_its_end(
     world.watchdog()
     world.drain()
     world.judge()
-    assert world.value("select sum(rows_deleted) from reaper.runs") == 3_000
+    assert world.value("select sum(rows_deleted) from reaper.runs") == 1_500
 
 
-def test_held_content_keeps_only_its_own_pastes_back(world: World, populate: Populate) -> None:
+@pytest.mark.parametrize(
+    ("claim_mode", "function"),
+    [("mark", "drop_batch(uuid)"), ("direct", "reap_batch(integer, text, timestamptz, text)")],
+)
+def test_held_content_keeps_only_its_own_pastes_back(
+    world: World, populate: Populate, claim_mode: str, function: str
+) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=300, live=0, contents=300)
-    world.sql("alter function reaper.drop_references(uuid) set lock_timeout = '50ms'")
+    world.sql(f"alter function reaper.{function} set lock_timeout = '50ms'")
     with psycopg.connect(world.dsn) as holder:
         holder.execute(
             "select from content where content_hash in"
@@ -110,9 +119,11 @@ def test_who_cannot_settle_batches_claims_none(world: World, populate: Populate)
     assert world.value("select count(*) from reaper.batches") == 0
 
 
+@pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_batches_that_could_not_be_settled_are_known_to_nobody_and_adopted(
-    world: World, populate: Populate
+    world: World, populate: Populate, claim_mode: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=40, live=0, contents=40)
     # To be opened by adopt and by drain.
     with world.app(batch_size=10, parts={"settle_session": Refused(granted=2)}) as app:

@@ -32,10 +32,13 @@ def owed(world: World) -> dict[str, str | None]:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("trouble", ["refused", "silent"])
+@pytest.mark.parametrize(
+    ("claim_mode", "trouble"), [("mark", "refused"), ("mark", "silent"), ("direct", "refused")]
+)
 def test_without_redis_the_drain_completes_says_so_once_and_invalidates_when_it_is_back(
-    world: World, populate: Populate, deaf: str, closed_port: int, trouble: str
+    world: World, populate: Populate, deaf: str, closed_port: int, claim_mode: str, trouble: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=300, live=100, contents=200)
     here = world.redis_url
     world.redis_url = deaf if trouble == "silent" else f"redis://127.0.0.1:{closed_port}/0"
@@ -53,9 +56,11 @@ def test_without_redis_the_drain_completes_says_so_once_and_invalidates_when_it_
     assert world.value("select count(*) from reaper.invalidations") == 0
 
 
+@pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_the_keys_that_s3_refuses_are_queued_and_the_others_are_done(
-    world: World, populate: Populate
+    world: World, populate: Populate, claim_mode: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     populate(due=1_000, live=0, contents=1_000)
 
     def one_in_ten(asked: Request) -> Reply:
@@ -91,10 +96,17 @@ class Trouble:
         return self.bad(asked) if second and not self.over else None
 
 
-@pytest.mark.parametrize("kind", ["fails", "hangs", "error inside 200", "forgets half", "resets"])
+@pytest.mark.parametrize(
+    ("claim_mode", "kind"),
+    [
+        *(("mark", kind) for kind in ("fails", "hangs", "error inside 200", "forgets half", "resets")),
+        ("direct", "forgets half"),
+    ],
+)
 def test_one_bad_answer_costs_its_own_keys_a_second_try_and_nothing_else(
-    world: World, populate: Populate, kind: str
+    world: World, populate: Populate, claim_mode: str, kind: str
 ) -> None:
+    world.set_claim_mode(claim_mode)
     answers: dict[str, Callable[[Request], Reply]] = {
         "fails": lambda _: error(500, "InternalError"),
         "hangs": world.s3.hang,
