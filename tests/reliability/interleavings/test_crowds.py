@@ -7,6 +7,7 @@ import pytest
 from tests.support.interleavings.actors import Connection
 from tests.support.interleavings.explorer import Actor, Exploration, Run, explore, sql
 from tests.support.interleavings.put_scenes import DELETE, EXTEND, PUT, RESOLVE, abort, commit
+from tests.support.interleavings.reap_scenes import HELD, finish_held, reap
 from tests.support.interleavings.scenes import (
     ADOPT,
     RESET,
@@ -29,8 +30,8 @@ from tests.support.ordeals import Ordeal
 SEED, CROWDS = 2, 2
 # So many orders of one crowd, before another is drawn.
 ORDERS = 25
-# What a safeguard says to whoever came too late; nobody may be the victim of a deadlock.
-REFUSALS = {"RP001", "RP002", "RP003", "RP004"}
+# What a safeguard says to whoever came too late, or found a row held; nobody may be the victim of a deadlock.
+REFUSALS = {"RP001", "RP002", "RP003", "RP004", HELD}
 
 DUE = {"a": "h", "b": "g", "c": "h", "d": "i"}
 LIVE = {"e": "g", "f": "k"}
@@ -54,6 +55,8 @@ def worker(name: str) -> Actor:
 ACTORS = {
     "worker": worker("worker"),
     "colleague": worker("colleague"),
+    "reaper": Actor(reap(2), "commit", finish_held),
+    "cutter": Actor(reap(10), "rollback"),
     "holder": dropper("one"),
     "sceptic": dropper("one", "null"),
     "quitter": Actor(begin("select reaper.return_batch(%(one)s)"), "commit"),

@@ -142,6 +142,22 @@ def test_a_last_look_that_released_nothing_and_keeps_its_locks_is_found_out(
     )
 
 
+def test_a_reap_that_does_not_look_at_the_content_after_its_wait_forgets_a_reference(
+    database: ExploredDatabase,
+) -> None:
+    """The content that the paste has by now is not locked, and would not be counted down."""
+    count = (
+        "update content set ref_count = ref_count + case content_hash when 'g' then 1 else -1 end"
+        " where content_hash in ('g', 'h')"
+    )
+    start = StartState(due={"a": "h"}, live={"y": "h", "z": "g"})
+    actors = {"mover": Actor(begin(BUSY.format("h")), f"{MOVE}; {count}", "commit"), "reaper": reaper()}
+    order = "mover1 (reaper1 waits) mover2 mover3"
+    assert not problems(play(database, start, actors, order))
+    without(database, function="release_rows", replace="v_contents.busy := …;")
+    assert "ref_count" in problems(play(database, start, actors, order))
+
+
 # The row that a drop left has busy content; another due paste of it is held, so that a wait follows.
 LEFT_BUSY = {
     "holder": Actor(begin(TAKE.format("b")), "commit"),

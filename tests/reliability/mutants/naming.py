@@ -39,7 +39,7 @@ def an_object_that_another_content_has_as_its_key_stays(scene: Scene) -> None:
 def an_object_that_is_the_copy_of_another_content_stays(scene: Scene) -> None:
     scene.due("a", content="h", own_key=False)
     scene.live("b", content="other")
-    scene.copy("other", "east", "default", key="h")
+    scene.copy("other", "default", key="h")
     assert [gone.object_key for gone in scene.me.drop(scene.me.claim())] == []
 
 

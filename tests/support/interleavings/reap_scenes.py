@@ -25,12 +25,12 @@ DUE = """
        and short_code not in (select short_code from reaper.blocked)
 """
 # PostgreSQL does not tell which session holds a row by a subtransaction. So a row is a reap's that cannot be
-# locked and that no other session has, while every reap waits.
-ALL_REAPS_WAIT = """
-    select bool_and(cardinality(pg_blocking_pids(s.pid)) > 0)
+# locked and that no other session has, while a reap waits and no claim, drop or other reap is under way.
+ONLY_REAPS_WAIT = """
+    select bool_and(s.query like '%reap_expired%' and cardinality(pg_blocking_pids(s.pid)) > 0)
       from pg_stat_activity s
      where s.datname = current_database() and s.pid <> pg_backend_pid()
-       and s.query like '%reap_expired%' and s.state <> 'idle'
+       and s.query ~ '(reap_expired|claim_expired|drop_references)' and s.state <> 'idle'
 """
 HELD_BY_REAP = """
     with free as materialized (select short_code from public.pastes for update skip locked)
@@ -86,7 +86,7 @@ def reap_until_nothing(limit: int) -> Action:
 
 def paste_locks(conn: Connection) -> list[str]:
     """Pastes that a reap holds while it waits."""
-    return values(conn, HELD_BY_REAP) if values(conn, ALL_REAPS_WAIT)[0] else []
+    return values(conn, HELD_BY_REAP) if values(conn, ONLY_REAPS_WAIT)[0] else []
 
 
 def without_paste_locks(conn: Connection) -> list[str]:
