@@ -22,7 +22,19 @@ VERBS = {
     ),
     *("disown", "drain", "drop", "enable", "enqueue", "extend", "finish", "fold", "free", "heartbeat"),
     *("lease", "lock", "mark", "move", "pause", "postpone", "prune", "purge", "record", "register"),
-    *("release", "remove", "repair", "reschedule", "rescue", "reset", "resume", "retire", "retry", "return"),
+    *(
+        "reap",
+        "release",
+        "remove",
+        "repair",
+        "reschedule",
+        "rescue",
+        "reset",
+        "resume",
+        "retire",
+        "retry",
+        "return",
+    ),
     *("run", "set", "sync", "unblock", "write"),
 }
 # Other words for acts that have one already.

@@ -39,6 +39,16 @@ CAUSES = {
         "drop trigger keep on pastes",
         "P0001",
     ),
+    "trigger that finds no data": (
+        SWALLOW.format("raise no_data_found;", "before", "pastes", BAD),
+        "drop trigger keep on pastes",
+        "P0002",
+    ),
+    "trigger with an assertion": (
+        SWALLOW.format("assert false, 'not this one'; return old;", "before", "pastes", BAD),
+        "drop trigger keep on pastes",
+        "P0004",
+    ),
     "swallowing trigger": (
         SWALLOW.format("return null;", "before", "pastes", BAD),
         "drop trigger keep on pastes",
@@ -318,3 +328,62 @@ def test_rights_that_reaper_lacks_blame_no_row(db, paste, me):
         me.drop(batch)
     assert column(db, "select short_code from reaper.blocked") == []
     db.execute("grant delete on content to reaper_owner")
+
+
+@pytest.mark.parametrize("refusal", ["raise no_data_found;", "assert false; return new;"])
+def test_a_row_whose_mark_a_trigger_refuses_does_not_end_the_claims(db, paste, me, refusal):
+    paste.many("p", 3)
+    db.execute(
+        "create function refuse() returns trigger language plpgsql as $$ begin"
+        f" {refusal} end; $$;"
+        "create trigger refuse before update on pastes for each row when (old.short_code = 'p00001')"
+        " execute function refuse()"
+    )
+    assert me.call("claim_expired", 2, "me")[0].claimed == 1
+    assert column(db, "select short_code from reaper.blocked") == ["p00001"]
+    assert me.call("claim_expired", 2, "me")[0].claimed == 1
+
+
+@pytest.mark.parametrize("way", ["claim and drop", "reap"])
+def test_a_violation_of_the_calling_transaction_is_not_blamed_on_rows(db, paste, worker, way):
+    paste.many("p", 3)
+    db.execute("create table a (id int primary key)")
+    db.execute("create table b (id int references a deferrable initially deferred)")
+    caller = worker("caller")
+    with refused("23503"), caller.connection.transaction():
+        caller.connection.execute("insert into b values (1)")
+        if way == "reap":
+            caller.reap()
+        else:
+            caller.drop(caller.claim())
+    assert column(db, "select short_code from reaper.blocked") == []
+    assert len(codes(db)) == 3
+    assert marked(db) == set()
+
+
+def test_a_reap_goes_past_rows_whose_deletion_meets_a_lock(db, paste, worker):
+    """A row that refers to the paste goes with it, and another session holds that row."""
+    paste.many("p", 6)
+    db.execute("create table notes (code text references pastes on delete cascade)")
+    db.execute("insert into notes values ('p00001')")
+    db.execute("alter function reaper.reap_expired set lock_timeout = '50ms'")
+    holder, me = worker("holder").connection, worker("me")
+    with holder.transaction():
+        holder.execute("select from notes for update")
+        me.reap(2)
+        me.reap(2)
+        assert codes(db) == {"p00001", "p00002"}
+        with refused("55P03"):
+            me.reap(2)
+    me.reap(2)
+    assert codes(db) == set()
+
+
+def test_an_error_before_any_row_was_seen_is_told_as_it_is(db, paste, me):
+    paste("a")
+    db.execute("alter table reaper.blocked rename column next_attempt to later")
+    with refused("42703"):
+        me.reap()
+    with refused("42703"):
+        me.claim()
+    db.execute("alter table reaper.blocked rename column later to next_attempt")

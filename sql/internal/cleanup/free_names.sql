@@ -17,7 +17,7 @@ begin
     if not exists (select from reaper.retired_keys) then
         return;
     end if;
-    -- Only the transaction that settles a batch queues its names, so while both queues are empty none of these is owed.
+    -- Only the transaction that settles a batch queues its names, so while both queues are empty none of these is queued.
     if not exists (select from reaper.cleanup_queue) and not exists (select from reaper.cleanup_dlq) then
         delete from reaper.retired_keys k where k.object_key = any (p_keys);
         return;

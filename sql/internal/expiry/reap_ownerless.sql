@@ -21,7 +21,7 @@ begin
     if v_release.deleted_codes = '{}' and v_release.rows_blocked = 0 then
         perform reaper_internal.undo();
     end if;
-    perform reaper_internal.leave_marked(v_release.busy_codes, v_claimed.other_statuses, p_now);
+    perform reaper_internal.disown_rows(v_release.busy_codes, v_claimed.other_statuses, p_now);
     return v_release;
 exception when sqlstate 'UNDO0' then
     return null;

@@ -23,7 +23,7 @@ begin
     v_release := reaper_internal.release_patiently(
         v_batch.short_codes, v_batch.places, true, v_now, '{leave_few,wait,leave_all}', v_batch.other_statuses);
     v_objects := reaper_internal.release_objects(v_release.object_hashes, v_release.object_keys, v_release.object_sizes, v_now);
-    perform reaper_internal.leave_marked(v_release.busy_codes, v_batch.other_statuses, v_now);
+    perform reaper_internal.disown_rows(v_release.busy_codes, v_batch.other_statuses, v_now);
     perform reaper_internal.require_kept_rights();
 
     update reaper.batches b

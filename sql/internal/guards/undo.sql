@@ -1,5 +1,5 @@
 -- undo: ends a block of PL/pgSQL as if it had not begun: what it changed and locked is rolled back, and its handler (when sqlstate 'UNDO0')
--- goes on. A code of its own, because any other could come from a trigger of the application.
+-- continues. A code of its own, because any other could come from a trigger of the application.
 create or replace function reaper_internal.undo()
     returns void
     language plpgsql immutable

@@ -271,7 +271,7 @@ def test_a_drop_that_waits_for_held_rows_is_found_out(database: ExploredDatabase
 def test_a_drop_that_forgets_rows_which_somebody_held_is_found_out(database: ExploredDatabase) -> None:
     actors = {"writer": HELD, "worker": dropper("batch")}
     assert not problems(interleave(database, ALONE, actors))
-    without(database, function="release_claimed", replace="perform …leave_marked(…);")
+    without(database, function="release_claimed", replace="perform …disown_rows(…);")
     assert "every marked row is in a batch: a" in problems(interleave(database, ALONE, actors))
 
 

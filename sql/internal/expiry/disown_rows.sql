@@ -1,6 +1,6 @@
--- leave_marked: rows that stay marked because another transaction holds them go into an ownerless batch: the next claim from the start takes
+-- disown_rows: rows that stay marked because another transaction holds them go into an ownerless batch: the next claim from the start takes
 -- them, or the watchdog returns them.
-create or replace function reaper_internal.leave_marked(p_codes text[], p_statuses jsonb, p_now timestamptz)
+create or replace function reaper_internal.disown_rows(p_codes text[], p_statuses jsonb, p_now timestamptz)
     returns void
     language plpgsql volatile
 as $$
@@ -10,6 +10,6 @@ begin
      where p_codes <> '{}';
 end;
 $$;
-comment on function reaper_internal.leave_marked(text[], jsonb, timestamptz) is
+comment on function reaper_internal.disown_rows(text[], jsonb, timestamptz) is
     'For drops and reaps: puts codes whose rows stay marked into an ownerless claimed batch; none if there are no codes.';
-revoke all on function reaper_internal.leave_marked(text[], jsonb, timestamptz) from public;
+revoke all on function reaper_internal.disown_rows(text[], jsonb, timestamptz) from public;
