@@ -10,8 +10,8 @@ begin
     end if;
 end;
 $$;
-drop type reaper_internal.released_objects;
-drop type reaper_internal.release;
-drop type reaper_internal.locked_contents;
-drop type reaper_internal.locked_pastes;
+drop type reaper.released_objects;
+drop type reaper.release;
+drop type reaper.locked_contents;
+drop type reaper.locked_pastes;
 alter table reaper.settings drop column if exists claim_mode;

@@ -6,11 +6,11 @@ declare
 begin
     for v_command in
         select format('alter %s %s owner to reaper_owner',
-                      case c.relkind when 'S' then 'sequence' when 'v' then 'view' else 'table' end,
+                      case c.relkind when 'S' then 'sequence' when 'v' then 'view' when 'c' then 'type' else 'table' end,
                       c.oid::regclass)
           from pg_catalog.pg_class c
          where c.relnamespace = 'reaper'::regnamespace
-           and c.relkind in ('r', 'v', 'S')
+           and c.relkind in ('r', 'v', 'S', 'c')
            and c.relowner <> 'reaper_owner'::regrole
            -- A sequence that belongs to a column follows its table.
            and not exists (select from pg_catalog.pg_depend d

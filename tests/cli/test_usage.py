@@ -114,7 +114,7 @@ def test_a_setting_that_is_wrong_is_named_with_its_variable(run: Run) -> None:
 def test_an_unknown_batch_is_refused_with_a_message_and_a_hint(dsn: str) -> None:
     with open_connection(dsn, "test") as connection:
         q = Queries(connection)
-        for call in (q.drop_references, lambda batch: q.finish_batch(batch, [])):
+        for call in (q.drop_batch, lambda batch: q.finish_batch(batch, [])):
             with pytest.raises(ClaimLost, match="is no longer held") as lost:
                 call(uuid4())
             assert lost.value.hint

@@ -170,7 +170,7 @@ def test_a_paste_that_comes_between_the_look_and_the_lock_keeps_its_content(db, 
     left_behind("x")
     db.execute(
         "create or replace function reaper_internal.lock_contents(p_hashes text[], p_wait boolean)"
-        " returns reaper_internal.locked_contents"
+        " returns reaper.locked_contents"
         " language plpgsql security definer set search_path = pg_catalog, reaper, pg_temp as $$ begin"
         " insert into public.pastes (short_code, content_hash) values ('new', 'x');"
         " return row(p_hashes, null::tid[], null::bigint[], '{}'::text[]); end $$"

@@ -18,7 +18,7 @@ declare
     v_page     text[];
     v_hashes   text[];
     v_gone     record;
-    v_objects  reaper_internal.released_objects;
+    v_objects  reaper.released_objects;
 begin
     perform reaper_internal.require_read_committed();
     perform reaper_internal.require_limit(p_limit);

@@ -3,14 +3,14 @@
 -- Without waiting, contents that other transactions hold are left out and returned separately; their pastes are tried later.
 -- A locked row cannot change or move: its address and its count are returned too, and need not be looked up again.
 create or replace function reaper_internal.lock_contents(p_hashes text[], p_wait boolean)
-    returns reaper_internal.locked_contents
+    returns reaper.locked_contents
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off
 as $$
 declare
-    v_locked  reaper_internal.locked_contents;
+    v_locked  reaper.locked_contents;
     v_others  text[];
 begin
     if p_wait then

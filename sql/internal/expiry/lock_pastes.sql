@@ -4,14 +4,14 @@
 -- row, all are looked up by their codes. (Another row that was locked by its address stays locked until the end of the transaction, which
 -- is harmless: others skip it.)
 create or replace function reaper_internal.lock_pastes(p_codes text[], p_places tid[], p_marked boolean, p_now timestamptz)
-    returns reaper_internal.locked_pastes
+    returns reaper.locked_pastes
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off
 as $$
 declare
-    v_locked  reaper_internal.locked_pastes;
+    v_locked  reaper.locked_pastes;
 begin
     select array_agg(l.short_code), array_agg(l.place), array_agg(l.content_hash)
       into v_locked

@@ -17,7 +17,7 @@ as $$
 declare
     v_due     record;
     v_codes   text[];
-    v_marked  reaper_internal.locked_pastes;
+    v_marked  reaper.locked_pastes;
 begin
     loop
         v_codes := null;

@@ -2,13 +2,13 @@
 -- A trigger, or a constraint that was added NOT VALID, may refuse any UPDATE of an old row. The refusal undid the locks, so the rows are
 -- locked again, if they are still due and no other transaction holds them.
 create or replace function reaper_internal.mark_or_block(p_codes text[], p_now timestamptz)
-    returns reaper_internal.locked_pastes
+    returns reaper.locked_pastes
     language plpgsql volatile
 as $$
 declare
     v_half     integer := cardinality(p_codes) / 2;
-    v_left     reaper_internal.locked_pastes;
-    v_right    reaper_internal.locked_pastes;
+    v_left     reaper.locked_pastes;
+    v_right    reaper.locked_pastes;
     v_state    text;
     v_message  text;
 begin

@@ -1,13 +1,13 @@
 -- mark_rows: mark rows that the caller has locked. The UPDATE moves them; they are returned in the order of their new addresses.
 create or replace function reaper_internal.mark_rows(p_places tid[], p_now timestamptz)
-    returns reaper_internal.locked_pastes
+    returns reaper.locked_pastes
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off
 as $$
 declare
-    v_marked  reaper_internal.locked_pastes;
+    v_marked  reaper.locked_pastes;
 begin
     with marked as (
         update reaper.pastes p

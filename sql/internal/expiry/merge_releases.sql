@@ -1,6 +1,6 @@
 -- merge_releases: the results of two parts of one release as one.
-create or replace function reaper_internal.merge_releases(p_one reaper_internal.release, p_other reaper_internal.release)
-    returns reaper_internal.release
+create or replace function reaper_internal.merge_releases(p_one reaper.release, p_other reaper.release)
+    returns reaper.release
     language plpgsql immutable
 as $$
 begin
@@ -14,6 +14,6 @@ begin
         p_one.rows_blocked + p_other.rows_blocked);
 end;
 $$;
-comment on function reaper_internal.merge_releases(reaper_internal.release, reaper_internal.release) is
+comment on function reaper_internal.merge_releases(reaper.release, reaper.release) is
     'For release_or_block: both results as one.';
-revoke all on function reaper_internal.merge_releases(reaper_internal.release, reaper_internal.release) from public;
+revoke all on function reaper_internal.merge_releases(reaper.release, reaper.release) from public;

@@ -18,8 +18,8 @@ declare
     v_start    boolean := coalesce(p_after, '-infinity') = '-infinity' and p_after_code is null;
     v_wait     boolean := true;
     v_reaped   record;
-    v_release  reaper_internal.release;
-    v_objects  reaper_internal.released_objects;
+    v_release  reaper.release;
+    v_objects  reaper.released_objects;
 begin
     perform reaper_internal.require_limit(p_limit);
     perform reaper_internal.require_read_committed();

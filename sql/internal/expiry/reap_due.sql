@@ -9,7 +9,7 @@ create or replace function reaper_internal.reap_due(
     in  p_after_code  text,
     in  p_now         timestamptz,
     in  p_may_wait    boolean,
-    out release       reaper_internal.release,
+    out release       reaper.release,
     out last_expires  timestamptz,
     out last_code     text
 )

@@ -3,7 +3,7 @@
 -- Reaps that skip each other's rows at the same moment both find nothing, so it looks again, at growing pauses, until the same rows were held
 -- in six looks (about half a second): then a session holds on to them.
 create or replace function reaper_internal.reap_held(p_limit integer, p_now timestamptz)
-    returns reaper_internal.release
+    returns reaper.release
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
@@ -12,7 +12,7 @@ create or replace function reaper_internal.reap_held(p_limit integer, p_now time
 as $$
 declare
     v_blocked  text[] := array(select b.short_code from reaper.blocked b where b.next_attempt > p_now);
-    v_release  reaper_internal.release;
+    v_release  reaper.release;
     v_before   text[];
     v_codes    text[];
     v_futile   integer := 0;

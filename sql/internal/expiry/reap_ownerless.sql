@@ -3,12 +3,12 @@
 -- none is released, nothing is changed and nothing stays locked, because the caller may wait next. With p_last it does not: rows that are
 -- blocked or not due are returned then.
 create or replace function reaper_internal.reap_ownerless(p_limit integer, p_now timestamptz, p_last boolean)
-    returns reaper_internal.release
+    returns reaper.release
     language plpgsql volatile
 as $$
 declare
     v_claimed  record;
-    v_release  reaper_internal.release;
+    v_release  reaper.release;
 begin
     v_claimed := reaper_internal.claim_ownerless(p_limit, p_now);
     if v_claimed.codes is null then

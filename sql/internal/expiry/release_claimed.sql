@@ -8,8 +8,8 @@ as $$
 declare
     v_now      timestamptz := reaper.clock();
     v_batch    reaper.batches;
-    v_release  reaper_internal.release;
-    v_objects  reaper_internal.released_objects;
+    v_release  reaper.release;
+    v_objects  reaper.released_objects;
 begin
     perform reaper_internal.require_read_committed();
     perform reaper_internal.require_binding();

@@ -3,7 +3,7 @@
 -- ref_count is a cache of the paste rows: if it reaches zero the rows are checked, and if they differ they are right.
 -- A locked row keeps its address, unless a trigger on pastes has changed it meanwhile: then it is found by its key.
 create or replace function reaper_internal.release_contents(
-    in  p_contents     reaper_internal.locked_contents,
+    in  p_contents     reaper.locked_contents,
     in  p_spent        text[],
     in  p_now          timestamptz,
     out object_hashes  text[],
@@ -89,6 +89,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper_internal.release_contents(reaper_internal.locked_contents, text[], timestamptz) is
+comment on function reaper_internal.release_contents(reaper.locked_contents, text[], timestamptz) is
     'For release_locked: subtracts p_spent references from locked contents, deletes those that no paste names, and returns what they were.';
-revoke all on function reaper_internal.release_contents(reaper_internal.locked_contents, text[], timestamptz) from public;
+revoke all on function reaper_internal.release_contents(reaper.locked_contents, text[], timestamptz) from public;

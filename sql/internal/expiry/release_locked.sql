@@ -2,13 +2,13 @@
 -- references. Pastes whose content another transaction holds are left, to be released later: with 'leave_few' up to a tenth of them, with
 -- more lock_not_available is raised.
 create or replace function reaper_internal.release_locked(
-    p_pastes    reaper_internal.locked_pastes,
-    p_contents  reaper_internal.locked_contents,
+    p_pastes    reaper.locked_pastes,
+    p_contents  reaper.locked_contents,
     p_now       timestamptz,
     p_attempt   text,
     p_statuses  jsonb
 )
-    returns reaper_internal.release
+    returns reaper.release
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
@@ -18,7 +18,7 @@ declare
     v_all      integer := cardinality(p_pastes.codes);
     v_spent    text[];
     v_stuck    text[];
-    v_release  reaper_internal.release;
+    v_release  reaper.release;
 begin
     -- Content that is neither locked nor busy does not exist: its paste is deleted all the same (after a restore, for example).
     if p_contents.busy <> '{}' then
@@ -65,6 +65,6 @@ begin
     return v_release;
 end;
 $$;
-comment on function reaper_internal.release_locked(reaper_internal.locked_pastes, reaper_internal.locked_contents, timestamptz, text, jsonb) is
+comment on function reaper_internal.release_locked(reaper.locked_pastes, reaper.locked_contents, timestamptz, text, jsonb) is
     'For drops and reaps: deletes locked pastes that are due, subtracts their references, deletes content that no paste names. p_attempt: see release_patiently.';
-revoke all on function reaper_internal.release_locked(reaper_internal.locked_pastes, reaper_internal.locked_contents, timestamptz, text, jsonb) from public;
+revoke all on function reaper_internal.release_locked(reaper.locked_pastes, reaper.locked_contents, timestamptz, text, jsonb) from public;

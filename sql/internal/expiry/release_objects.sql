@@ -2,15 +2,15 @@
 -- Every copy is to be deleted, except under a name that live content still uses; reusable names are retired; and the bytes are booked as
 -- queued for deletion from this commit on, so that no account shows room that does not exist.
 create or replace function reaper_internal.release_objects(p_hashes text[], p_keys text[], p_sizes bigint[], p_now timestamptz)
-    returns reaper_internal.released_objects
+    returns reaper.released_objects
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
     set jit = off
 as $$
 declare
-    v_objects  reaper_internal.released_objects;
-    v_names    reaper_internal.released_objects;
+    v_objects  reaper.released_objects;
+    v_names    reaper.released_objects;
     v_kept     text[];
 begin
     if exists (select from reaper.object_locations) then

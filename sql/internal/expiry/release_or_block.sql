@@ -9,7 +9,7 @@ create or replace function reaper_internal.release_or_block(
     p_attempt  text,
     p_statuses jsonb
 )
-    returns reaper_internal.release
+    returns reaper.release
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
@@ -19,7 +19,7 @@ declare
     v_half     integer := cardinality(p_codes) / 2;
     v_state    text;
     v_message  text;
-    v_release  reaper_internal.release := row('{}', '{}', '{}', '{}', '{}', 0, 0);
+    v_release  reaper.release := row('{}', '{}', '{}', '{}', '{}', 0, 0);
 begin
     begin
         return reaper_internal.release_rows(p_codes, p_places, p_marked, p_now, p_attempt, p_statuses);

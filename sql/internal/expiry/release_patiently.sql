@@ -10,7 +10,7 @@ create or replace function reaper_internal.release_patiently(
     p_attempts  text[],
     p_statuses  jsonb
 )
-    returns reaper_internal.release
+    returns reaper.release
     language plpgsql volatile
 as $$
 begin

@@ -11,7 +11,7 @@ create or replace function reaper_internal.release_rows(
     p_attempt  text,
     p_statuses jsonb
 )
-    returns reaper_internal.release
+    returns reaper.release
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
@@ -19,9 +19,9 @@ create or replace function reaper_internal.release_rows(
 as $$
 declare
     v_named     text[];
-    v_contents  reaper_internal.locked_contents;
-    v_pastes    reaper_internal.locked_pastes;
-    v_release   reaper_internal.release;
+    v_contents  reaper.locked_contents;
+    v_pastes    reaper.locked_pastes;
+    v_release   reaper.release;
 begin
     if p_attempt = 'wait' then
         v_named := array(select p.content_hash from reaper.pastes p where p.short_code = any (p_codes));

@@ -564,6 +564,6 @@ MUTANTS = [
         marked_rows_that_live_or_are_blocked_are_given_back,
         function="reap",
         replace="reaper_internal.reap_ownerless(p_limit, v_now, true)",
-        by="null::reaper_internal.release",
+        by="null::reaper.release",
     ),
 ]
