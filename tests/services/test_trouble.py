@@ -86,7 +86,6 @@ def test_a_worker_whose_connections_are_cut_goes_on_by_itself(once: WorkerWorld)
     assert terminated(worker) == 0
 
 
-@pytest.mark.timeout(180)
 def test_a_worker_without_database_ends_with_a_code_that_restarts_it_and_nothing_is_lost(
     once: WorkerWorld, admin: psycopg.Connection[tuple[object, ...]]
 ) -> None:

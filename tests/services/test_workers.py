@@ -6,7 +6,6 @@ import urllib.request
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 
-import pytest
 from psycopg.conninfo import make_conninfo
 
 from reaper.worker.options import WorkerOptions
@@ -71,7 +70,6 @@ def watchdog_left_nothing(world: WorkerWorld) -> bool:
     return world.sql("table reaper.in_flight") == []
 
 
-@pytest.mark.timeout(240)
 def test_workers_share_a_drain_and_go_on_when_each_of_three_is_killed_in_turn(
     world: WorkerWorld, populate: Populate, sized: Callable[[int, int], int]
 ) -> None:
@@ -103,7 +101,6 @@ def test_workers_share_a_drain_and_go_on_when_each_of_three_is_killed_in_turn(
     assert world.jobs("doing") == []
 
 
-@pytest.mark.timeout(240)
 def test_a_hundred_requeues_take_seconds_with_ten_jobs_at_a_time(world: WorkerWorld) -> None:
     world.sql(MARKS)
     world.serving([CHAIN], WorkerOptions(jobs=10))

@@ -33,7 +33,6 @@ Case = tuple[str, tuple[ProcessFault, ...]]
 
 
 @pytest.mark.ordeal("crash points", aim="every point x before, after, answer lost", share=6)
-@pytest.mark.timeout(180)
 def test_a_process_that_dies_or_hears_nothing_at_any_point_leaves_what_others_put_right(
     world: CrashWorld, passages: dict[str, Passage], ordeal: Ordeal
 ) -> None:

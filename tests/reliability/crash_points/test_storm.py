@@ -10,7 +10,6 @@ ROWS, FEW = 10_000, 300
 
 
 @pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=3)
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_nothing(
     world: CrashWorld, ordeal: Ordeal, claim_mode: str

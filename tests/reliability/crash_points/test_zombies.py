@@ -38,7 +38,6 @@ Case = tuple[str, ProcessFault]
 
 
 @pytest.mark.ordeal("zombies", aim="1,000 zombies fenced")
-@pytest.mark.timeout(180)
 def test_a_process_that_wakes_up_too_late_changes_nothing(world: CrashWorld, ordeal: Ordeal) -> None:
     passages = {job: world.rehearse(job) for job in JOBS} if ordeal.long else {}
     every = every_sleep(passages)
@@ -51,7 +50,6 @@ def test_a_process_that_wakes_up_too_late_changes_nothing(world: CrashWorld, ord
 
 
 @pytest.mark.ordeal("zombies", aim="1,000 zombies fenced", share=4)
-@pytest.mark.timeout(180)
 def test_each_of_many_drains_that_wake_up_too_late_is_refused(world: CrashWorld, ordeal: Ordeal) -> None:
     for number in ordeal.rounds(short=1):
         nth = ordeal.chance.randint(1, 2) if number else 1

@@ -186,7 +186,6 @@ def lose_the_last_commits(servers: Servers, world: FaultWorld, ordeal: Ordeal) -
     return traffic
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.ordeal("lossy promotions", aim="50 promotions", share=2)
 def test_no_promotion_makes_a_live_paste_unreadable_while_deletions_wait_for_the_standby(
     servers: Servers, world: FaultWorld, ordeal: Ordeal

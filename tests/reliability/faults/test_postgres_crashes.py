@@ -32,7 +32,6 @@ def crash_amidst(servers: Servers, world: FaultWorld, ordeal: Ordeal, crashes: i
     return traffic
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.ordeal("PostgreSQL crashes", aim="200 crashes", share=2)
 def test_a_server_that_is_killed_loses_nothing_that_was_acknowledged(
     servers: Servers, world: FaultWorld, ordeal: Ordeal

@@ -113,7 +113,6 @@ def make_mischief(forgetful: TunedValkey, client: redis.Redis, kind: str, work: 
             client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.ordeal("redis", aim="every fault, again and again, under traffic")
 def test_whatever_redis_does_work_goes_on_and_nothing_is_served_for_long(
     world: FaultWorld, forgetful: TunedValkey, client: redis.Redis, ordeal: Ordeal

@@ -31,7 +31,6 @@ def owed(world: World) -> dict[str, str | None]:
     return dict(world.sql("select object_key, last_error from reaper.cleanup_queue"))
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("claim_mode", "trouble"), [("mark", "refused"), ("mark", "silent"), ("direct", "refused")]
 )

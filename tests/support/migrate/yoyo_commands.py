@@ -45,7 +45,7 @@ def run(command: list[str], **variables: str) -> Outcome:
     """A command in the checkout."""
     environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", **variables}
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=100
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=400
     )
     return Outcome(done.returncode, done.stdout + done.stderr)
 

@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from reaper.dev.bench import variants
 from reaper.dev.bench.benchmark import measure
 from reaper.dev.bench.plan import Comparison, Plan
@@ -30,7 +28,6 @@ def small_plan() -> Plan:
     )
 
 
-@pytest.mark.timeout(300)
 def test_a_run_announces_each_step_and_finds_nothing_wrong():
     announced: list[str] = []
     plan = small_plan()
