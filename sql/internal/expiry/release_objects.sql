@@ -38,6 +38,7 @@ begin
         select n.object_key, p_now
           from unnest(v_names.backends, v_names.keys) as n (backend, object_key)
          where v_kept = '{}' or n.backend || '/' || n.object_key <> all (v_kept)
+         order by n.object_key  -- in the order of the index: entries beside each other share its pages
             on conflict do nothing;
     end if;
 
