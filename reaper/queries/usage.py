@@ -72,9 +72,7 @@ class Usage(Area):
         self, backend: str, requests: int | None, ingress: int | None, egress: int | None
     ) -> None:
         """Make the configured limits of a backend known; what a DBA changed stays."""
-        self._db.value(
-            "select reaper.register_limits(%s, %s, %s, %s)", backend, requests, ingress, egress
-        )
+        self._db.value("select reaper.register_limits(%s, %s, %s, %s)", backend, requests, ingress, egress)
 
     @reads
     def usage(self, month: date | None) -> list[MonthlyUsage]:
