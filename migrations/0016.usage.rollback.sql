@@ -5,7 +5,8 @@ do $$
 declare
     v_loss text := (select string_agg(format('%s %s', l.rows, l.what), ', ')
                       from (values ((select count(*) from (select from reaper.usage_processes union all select from reaper.usage_monthly) as u), 'rows of usage'),
-                                   ((select count(*) from reaper.usage_limits u where u.amount is distinct from u.configured), 'monthly limits')) as l (rows, what)
+                                   ((select count(*) from reaper.usage_limits u where u.amount is distinct from u.configured), 'monthly limits'),
+                                   ((select count(*) from reaper.settings s where s.near_limit <> 0.8), 'changed settings (near_limit)')) as l (rows, what)
                      where l.rows > 0);
 begin
     if v_loss is not null then

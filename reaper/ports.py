@@ -101,13 +101,3 @@ class UsageBoard(Protocol):
 
     def forget(self, before: datetime) -> int:
         """Take away who has told nothing since then; returns how many."""
-
-
-class UsageTotals(Protocol):
-    """What is known of the usage of all processes."""
-
-    def flush_all(self) -> int:
-        """Bring it to PostgreSQL; returns how many rows that changed."""
-
-    def forget_silent(self) -> int:
-        """Forget who is silent for long; returns how many."""

@@ -31,8 +31,7 @@ def usage(month: _Month = None, as_json: options.Json = False, database_url: opt
     """Show the S3 requests and bytes of each backend by month (UTC), and the monthly limits.
 
     Every try of a request counts. Processes tell their counts each half minute, each 5 seconds near a limit.
-    Change a limit with `select reaper.set_limit('east', 'monthly_requests', 1000000, 'why')`. Needs only the
-    database.
+    The SQL function set_limit() changes a limit. Needs only the database.
     """
     wanted = None if month is None else _first_day(month)
     with asking("operator", database_url) as q:

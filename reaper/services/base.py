@@ -29,19 +29,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reaper.concurrency import Stop
 from reaper.expiry.deletion_retries import Retries
 from reaper.expiry.lane import Drained
 from reaper.expiry.settler import Adopted
 from reaper.model import Waiting
-from reaper.ports import Cache, ObjectStore, UsageTotals
+from reaper.ports import Cache, ObjectStore
 from reaper.queries import Ask
 from reaper.telemetry.events import Telemetry
 
 if TYPE_CHECKING:
     from reaper.config import Settings
+
+
+class UsageTotals(Protocol):
+    """What is known of the usage of all processes."""
+
+    def flush_all(self) -> int:
+        """Bring it to PostgreSQL; returns how many rows that changed."""
+
+    def forget_silent(self) -> int:
+        """Forget who is silent for long; returns how many."""
 
 
 @dataclass(frozen=True)

