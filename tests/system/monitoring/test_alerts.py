@@ -42,10 +42,12 @@ select reaper.record_nearly_full();
 select reaper.heartbeat('me');
 update reaper.state_snapshot set taken_at = '-infinity';
 """
-TROUBLES = (
-    *("ReaperBadCopies", "ReaperBehind", "ReaperCircuitOpen", "ReaperDeadLetters"),
-    *("ReaperNearlyFull", "ReaperWorkerGone"),
-)
+HIRED = """
+select reaper.heartbeat('me');
+update reaper.services set last_started_at = reaper.clock(), waiting_since = null;
+update reaper.state_snapshot set taken_at = '-infinity';
+"""
+TROUBLES = ("ReaperBadCopies", "ReaperCircuitOpen", "ReaperDeadLetters", "ReaperNearlyFull")
 
 Scrape = dict[str, float]
 
@@ -89,16 +91,21 @@ def test_what_is_wrong_fires_and_what_is_well_again_resolves(
         assert {f"reaper_{gauge}" for gauge in GAUGES} - names == set(), (
             "a gauge that PostgreSQL does not give"
         )
+        world.sql(HIRED)
+        behind = scrape(app)
         world.sql(WELL)
         well = scrape(app)
+    expected = ((*TROUBLES, "ReaperStalled", "ReaperWorkerGone"), (*TROUBLES, "ReaperBehind"), ())
     test = {
         "rule_files": [str(RULES / "rules.yml")],
         "evaluation_interval": "1m",
         "tests": [
             {
                 "interval": "1m",
-                "input_series": list(series(wrong, well)),
-                "promql_expr_test": [firing(PHASE - 2, TROUBLES), firing(2 * PHASE - 2, ())],
+                "input_series": list(series(wrong, behind, well)),
+                "promql_expr_test": [
+                    firing((n + 1) * PHASE - 2, alerts) for n, alerts in enumerate(expected)
+                ],
             }
         ],
     }
