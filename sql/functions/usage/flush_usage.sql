@@ -7,6 +7,7 @@ create or replace function reaper.flush_usage(p_flush_id uuid, p_rows jsonb)
     set search_path = pg_catalog, reaper, pg_temp
     set lock_timeout = '2s'
     set enable_seqscan = off
+    set enable_bitmapscan = off
     set jit = off
 as $$
 #variable_conflict use_column

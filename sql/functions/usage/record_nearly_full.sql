@@ -5,6 +5,9 @@ create or replace function reaper.record_nearly_full()
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
     set lock_timeout = '2s'
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now   timestamptz := reaper.clock();
