@@ -17,7 +17,7 @@ as $$
      where c.content_hash = p_content_hash
      -- Used up limits come last: where no other copy is to be had, it is read all the same.
      order by coalesce(s.state, 'closed') = 'closed' desc,
-              not exists (select from reaper_internal.reached_limits(coalesce(l.backend, 'default'), 'monthly_egress')) desc, coalesce(l.backend, 'default');
+              reaper_internal.is_used_up(coalesce(l.backend, 'default'), 'monthly_egress'), coalesce(l.backend, 'default');
 $$;
 comment on function reaper.copies_of(text) is
     'All copies of a content, those on backends with a closed circuit first, and among these those whose backend has not used up a monthly limit; no row if the content does not exist.';

@@ -20,7 +20,7 @@ begin
                                          where d.backend = b.name) end as room
          ) as f
          where b.state = 'active' and coalesce(f.room >= p_size_bytes, true)
-           and not exists (select from reaper_internal.reached_limits(b.name, 'monthly_ingress'))
+           and not reaper_internal.is_used_up(b.name, 'monthly_ingress')
          order by coalesce(o.state, 'ours') = 'ours' desc, coalesce(c.state, 'closed') = 'closed' desc, f.room desc nulls first, b.name
     loop
         if v_place.quota is null or reaper_internal.lock_backend_with_room(v_place.name, p_size_bytes) then

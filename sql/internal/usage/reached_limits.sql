@@ -13,5 +13,5 @@ as $$
        and case l.what when 'monthly_requests' then u.requests when 'monthly_ingress' then u.ingress else u.egress end >= l.amount;
 $$;
 comment on function reaper_internal.reached_limits(text, text) is
-    'For choose_backend and copies_of: monthly limits of the backend, of requests and of p_bytes, that are used up.';
+    'For is_used_up and raise_no_room: monthly limits of the backend, of requests and of p_bytes, that are used up.';
 revoke all on function reaper_internal.reached_limits(text, text) from public;

@@ -142,7 +142,7 @@ MUTANTS: list[Mutant] = [
         "placement ignores limits",
         a_used_up_limit_keeps_writes_away,
         function="choose_backend",
-        replace="and not exists (select from reaper_internal.reached_limits(b.name, 'monthly_ingress'))",
+        replace="and not reaper_internal.is_used_up(b.name, 'monthly_ingress')",
     ),
     mutant(
         "a limit is not reached when it is",
