@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 
@@ -281,3 +282,38 @@ class Unfinished:
     objects_behind_circuits: int
     circuits_open: list[str]
     dead_letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What a process has used of a backend in a month, since it began."""
+
+    process: UUID
+    month: date
+    backend: str
+    requests_read: int
+    requests_write: int
+    requests_list: int
+    requests_delete: int
+    ingress: int
+    egress: int
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The row for JSON."""
+        figures = {name: getattr(self, name) for name in USAGE_FIGURES}
+        return {"process": str(self.process), "month": f"{self.month}", "backend": self.backend, **figures}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """The row that was written like this; ValueError, TypeError or KeyError where it was not."""
+        figures = [row[name] for name in USAGE_FIGURES]
+        month, backend = date.fromisoformat(row["month"]), row["backend"]
+        if month.day != 1 or not isinstance(backend, str) or not _BACKEND.fullmatch(backend):
+            raise ValueError("no row of usage")
+        if any(type(figure) is not int or not 0 <= figure < 10**17 for figure in figures):
+            raise ValueError("no figures of usage")
+        return cls(UUID(row["process"]), month, backend, *figures)
+
+
+USAGE_FIGURES = tuple(f.name for f in fields(UsageRow))[3:]
+_BACKEND = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import BinaryIO, Protocol
 
-from reaper.model import CacheRead, Failed, StoredDigest, StoredObject
+from reaper.model import CacheRead, Failed, StoredDigest, StoredObject, UsageRow
 
 
 class ObjectStore(Protocol):
@@ -87,3 +88,16 @@ class ClaimLock(Protocol):
 
     def hold(self) -> AbstractContextManager[bool]:
         """Hold the lock for one claim; False when it was not to be had, which is no reason not to claim."""
+
+
+class UsageBoard(Protocol):
+    """Where processes tell each other what they have used; one that is away keeps and knows nothing."""
+
+    def publish(self, rows: Sequence[UsageRow], now: datetime) -> bool:
+        """Tell the totals of one process; False where that did not work."""
+
+    def read(self) -> Sequence[UsageRow]:
+        """The totals of all processes."""
+
+    def forget(self, before: datetime) -> int:
+        """Take away who has told nothing since then; returns how many."""

@@ -9,18 +9,20 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from reaper.cache.none import NoCache, NoClaimLock, NoPasteCache
+from reaper.cache.none import NoCache, NoClaimLock, NoPasteCache, NoUsageBoard
 from reaper.config.backends import DEFAULT_BACKEND, Backend
 from reaper.db.reconnecting_session import Session
 from reaper.db.retry import RetryPolicy
 from reaper.errors import ConfigError
 from reaper.expiry.bucket_guard import AnyBucket, BucketGuard
-from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
+from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache, UsageBoard
 from reaper.queries import Queries
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
 from reaper.storage.drain_guard import OwnedBuckets
 from reaper.storage.owned_store import OwnedStore
 from reaper.storage.ownership import Ownership
+from reaper.storage.usage_meter import UsageMeter
+from reaper.storage.usage_publisher import UsagePublisher
 
 if TYPE_CHECKING:
     from reaper.cache.redis.connection import RedisConnection
@@ -46,8 +48,16 @@ class Adapters(Connections):
         if not backends:
             raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
         gate = AdmissionGate(self.settings.max_concurrent_requests)
+        self.meter.on_first = self.usage.start
         return {
-            name: S3Store(b.bucket, b.endpoint_url, self._s3_options(b), gate=gate, prefix=b.prefix)
+            name: S3Store(
+                b.bucket,
+                b.endpoint_url,
+                self._s3_options(b),
+                gate=gate,
+                prefix=b.prefix,
+                meter=self.meter.backend(name),
+            )
             for name, b in backends.items()
         }
 
@@ -101,6 +111,33 @@ class Adapters(Connections):
         )
         self._open.callback(session.close)
         return session
+
+    @cached_property
+    def meter(self) -> UsageMeter:
+        """Counts the requests of this process."""
+        return UsageMeter()
+
+    @cached_property
+    def usage(self) -> UsagePublisher:
+        """Tells what this process has used; what is left at its end is told then."""
+        publisher = UsagePublisher(
+            self.meter, lambda: self.usage_board, self._backend_session.call, self.telemetry
+        )
+        self._open.callback(publisher.close)
+        return publisher
+
+    @cached_property
+    def usage_board(self) -> UsageBoard:
+        """Where processes tell each other what they have used; nowhere without REAPER_REDIS_URL."""
+        board: UsageBoard = self.parts.around("usage", self._usage_board())
+        return board
+
+    def _usage_board(self) -> UsageBoard:
+        if self._redis is None:
+            return NoUsageBoard()
+        from reaper.cache.redis.usage_board import RedisUsageBoard
+
+        return RedisUsageBoard(self._redis, self._identity())
 
     @cached_property
     def cache(self) -> Cache:

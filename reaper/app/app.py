@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reaper import config
@@ -45,6 +46,7 @@ from reaper.worker.health import HealthServer, ProcessHealth
 from reaper.worker.heartbeat import EVERY, Heartbeat
 from reaper.worker.lane_pool import LanePool
 from reaper.worker.options import WorkerOptions
+from reaper.worker.state_watch import StateWatch
 from reaper.worker.work_runner import Runner
 
 if TYPE_CHECKING:
@@ -193,7 +195,7 @@ class App(Adapters):
             throttle=Throttle(ask, self.worker, self.telemetry, self.rate),
             telemetry=self.telemetry,
             stop=self.stop,
-            services={service.name: service for service in services},
+            services={s.name: s.where(has_redis=self.settings.redis_url is not None) for s in services},
         )
 
     def runner_by_hand(self, slots: int = 1, despite_pause: bool = False) -> Runner:
@@ -217,6 +219,7 @@ class App(Adapters):
             adopt=lambda: self.settler.adopt(ask, stop),
             drain=drain,
             look_for_objects=lambda: self.key_check.look(ask),
+            usage=self.usage.asking(ask),
         )
 
     def work(self, options: WorkerOptions, services: Iterable[Service] = ALL) -> None:
@@ -233,8 +236,24 @@ class App(Adapters):
         with runtime.heartbeat as heartbeat:
             health = ProcessHealth(lambda: heartbeat.age, self._ask_health)
             process = WorkerProcess(jobs, options, self.stop, health, self.telemetry)
-            with HealthServer(options.health_port, health, self.telemetry.registry, options.health_address):
+            with (
+                self.state_watch() if options.health_port is not None else nullcontext(),
+                HealthServer(options.health_port, health, self.telemetry.registry, options.health_address),
+            ):
                 process.run()
+
+    def state_watch(self) -> StateWatch:
+        """Keeps the state gauges of this process young."""
+        return StateWatch(self._health_session.call, self.telemetry)
+
+    @contextmanager
+    def metrics_written_to(self, path: Path | None) -> Iterator[None]:
+        """Keep all metrics in a file while the block runs, if there is one."""
+        if path is None:
+            yield
+            return
+        with self.telemetry.written_to(path), self.state_watch():
+            yield
 
     def runtime(self, slots: int, services: Iterable[Service] = ALL) -> Runtime:
         """What the tasks of a worker work with; its heart beats when it is entered."""
@@ -319,7 +338,11 @@ class App(Adapters):
             answering = self._check_buckets()
             if register:
                 for name, backend in self.settings.backends.items():
-                    self.bind(connection).register_backend(name, backend.quota)
+                    q = self.bind(connection)
+                    q.register_backend(name, backend.quota)
+                    q.register_limits(
+                        name, backend.monthly_requests, backend.monthly_ingress, backend.monthly_egress
+                    )
                 if compare_owners and self.parts.stores is None:
                     for_each(answering, self._compare_owner)
 

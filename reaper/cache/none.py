@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
 
-from reaper.model import CacheRead
+from reaper.model import CacheRead, UsageRow
 
 
 class NoCache:
@@ -53,3 +54,19 @@ class NoClaimLock:
     def hold(self) -> AbstractContextManager[bool]:
         """Hold it at once."""
         return nullcontext(True)
+
+
+class NoUsageBoard:
+    """A UsageBoard on which nothing is written."""
+
+    def publish(self, rows: Sequence[UsageRow], now: datetime) -> bool:  # noqa: ARG002
+        """There is nobody to be told."""
+        return True
+
+    def read(self) -> Sequence[UsageRow]:
+        """Nothing."""
+        return ()
+
+    def forget(self, before: datetime) -> int:  # noqa: ARG002
+        """There is nothing to forget."""
+        return 0

@@ -94,7 +94,7 @@ def drain(
     with App(settings, worker=name) as app:
         app.check()
         options.stop_on_signals(app.stop)
-        with drain_progress(app, hidden=as_json), app.telemetry.written_to(metrics_file):
+        with drain_progress(app, hidden=as_json), app.metrics_written_to(metrics_file):
             done = app.drain(workers, max_batches, despite_pause)
         left, unfinished = app.left_behind(), app.unfinished()
     _report(done, time.monotonic() - began, as_json, left, unfinished)
@@ -125,7 +125,7 @@ def watchdog(
     name = worker_name()
     options.set_up_logging(verbose, log_json, name)
     settings = config.load_all("database_url", "backends", "stuck_after", database_url=database_url)
-    with App(settings, worker=name) as app, app.telemetry.written_to(metrics_file):
+    with App(settings, worker=name) as app, app.metrics_written_to(metrics_file):
         app.check()
         options.stop_on_signals(app.stop)
         with app.heartbeat():

@@ -100,6 +100,6 @@ def worker(
     names = tuple(name.strip() for name in (QUEUE if queues is None else queues).split(",") if name.strip())
     if not names:
         raise typer.BadParameter("at least one queue is needed", param_hint="--queues")
-    with App(settings, worker=name) as app, app.telemetry.written_to(metrics_file):
+    with App(settings, worker=name) as app, app.metrics_written_to(metrics_file):
         app.check()
         app.work(WorkerOptions(names, slots, concurrency, health_port, settings.health_address))

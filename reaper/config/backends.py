@@ -23,7 +23,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from reaper.config.fields import HttpUrl, KeyPrefix, Size, plain, sizes
+from reaper.config.fields import HttpUrl, KeyPrefix, Size, numbers, plain, sizes
 from reaper.config.toml_file import PARTS, read_toml
 from reaper.config.variables import did_you_mean
 from reaper.errors import ConfigError
@@ -44,6 +44,10 @@ class Backend(BaseModel):
     prefix: KeyPrefix = ""
     # PostgreSQL counts bytes in a bigint.
     quota: Annotated[Size, sizes("0 bytes", "9000 PB")] | None = None
+    # What it may be used for in a month (UTC).
+    monthly_requests: Annotated[int, numbers(0, 10**17)] | None = None
+    monthly_ingress: Annotated[Size, sizes("0 bytes", "90 PB")] | None = None
+    monthly_egress: Annotated[Size, sizes("0 bytes", "90 PB")] | None = None
     profile: str | None = None
     access_key_env: str | None = None
     secret_key_env: str | None = None

@@ -27,6 +27,7 @@ PORTS = {
     "pastes": ("drop", "fill", "read"),
     # The two ends of holding it.
     "lock": ("acquire", "release"),
+    "usage": ("forget", "publish", "read"),
 }
 ALL = (*COMMITS, *READS, *(f"{kind}.{name}" for kind, names in PORTS.items() for name in names))
 

@@ -23,8 +23,10 @@ from reaper.queries.ownership import Ownership
 from reaper.queries.retention import Retention
 from reaper.queries.services import Services
 from reaper.queries.standby import Standby
+from reaper.queries.state import State
 from reaper.queries.status import Status
 from reaper.queries.unreferenced import Unreferenced
+from reaper.queries.usage import Usage
 from reaper.queries.watchdog import Watchdog
 from reaper.queries.why import Why
 
@@ -47,8 +49,10 @@ class Queries(
     Ownership,
     Services,
     Standby,
+    State,
     Status,
     Unreferenced,
+    Usage,
     Watchdog,
     Why,
 ):

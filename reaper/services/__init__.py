@@ -12,6 +12,7 @@ from reaper.services import (
     pending_reaper,
     prune,
     unreferenced,
+    usage_flush,
     watchdog,
 )
 from reaper.services.base import Service
@@ -24,6 +25,7 @@ ALL: tuple[Service, ...] = (
     pending_reaper.SERVICE,
     breaker_watchdog.SERVICE,
     accounts.SERVICE,
+    usage_flush.SERVICE,
     job_rescue.SERVICE,
     unreferenced.SERVICE,
     prune.SERVICE,

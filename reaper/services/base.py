@@ -21,14 +21,15 @@ The `tick` is the work. It gets a `Context` and returns a `Tick`:
 - It may be killed anywhere and run again, so every step is either one SQL function or bears repetition.
 - It raises what goes wrong. The run is recorded as failed, with the text, and the next one is on schedule.
 
-A service is alone unless it says `locked=False`: its run holds a lease, and a second one is skipped.
+A service is alone unless it says `locked=False`, or `only_locked_with_redis=True` where there is no Redis:
+its run holds a lease, and a second one is skipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from reaper.concurrency import Stop
 from reaper.expiry.deletion_retries import Retries
@@ -41,6 +42,16 @@ from reaper.telemetry.events import Telemetry
 
 if TYPE_CHECKING:
     from reaper.config import Settings
+
+
+class UsageTotals(Protocol):
+    """What is known of the usage of all processes."""
+
+    def flush_all(self) -> int:
+        """Bring it to PostgreSQL; returns how many rows that changed."""
+
+    def forget_silent(self) -> int:
+        """Forget who is silent for long; returns how many."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,8 @@ class Context:
     drain: Callable[[], Drained]
     # Before content is released or objects deleted: find out whether objects lie under the bound keys.
     look_for_objects: Callable[[], object]
+    # What all processes have told of their requests.
+    usage: UsageTotals
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,12 @@ class Service:
     tick: Callable[[Context], Tick]
     description: str
     locked: bool = True
+    # Alone only where Redis is configured, whether or not it answers.
+    only_locked_with_redis: bool = False
     enabled: bool = True
     # Whether it deletes or stores objects; who runs one by hand finds out first whose the buckets are.
     changes_buckets: bool = True
+
+    def where(self, *, has_redis: bool) -> Service:
+        """The service as it runs where Redis is configured, or is not."""
+        return replace(self, locked=has_redis) if self.only_locked_with_redis else self

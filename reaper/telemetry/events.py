@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from prometheus_client import CollectorRegistry
@@ -219,6 +220,21 @@ class Telemetry:
                 claimed=reset.batches_reset,
                 released=reset.batches_orphaned,
             )
+
+    def state(self, taken_at: float, age: float, gauges: Iterable[Mapping[str, Any]]) -> None:
+        """A snapshot of the state gauges, to be served until it is old."""
+        self._metrics.state.show(taken_at, age, gauges)
+        self.recovered("state gauges")
+
+    def state_unknown(self, error: ReaperError) -> None:
+        """PostgreSQL did not tell the state gauges. Logged once until it does."""
+        if self._is_first("state gauges"):
+            self._log.warning("state gauges unknown, not served until they are known", error=error.message)
+
+    def usage_not_flushed(self, error: ReaperError) -> None:
+        """PostgreSQL did not take the counted requests; the next flush carries them. Logged once."""
+        if self._is_first("usage"):
+            self._log.warning("usage not flushed, the next flush carries it", error=error.message)
 
     def backend_failed(self, backend: str) -> None:
         """A request to a backend had no answer; counted, the circuit decides."""

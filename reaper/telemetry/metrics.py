@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, write_to_textfile
+
+from reaper.telemetry.state_gauges import StateGauges
+from reaper.version import installed_version
 
 WRITE_EVERY = 15.0
 ComplainOfFile = Callable[[Path, OSError], None]
@@ -63,6 +67,11 @@ class Metrics:
             "degraded", "1 while this service is unreachable and reaper works without it.", "service"
         )
         self.throttled = self._gauge("throttled", "1 while this process waits before its next batch.")
+        self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python").labels(
+            installed_version(), platform.python_version()
+        ).set(1)
+        self.state = StateGauges()
+        self.registry.register(self.state)
 
     def count_items(self, service: str, figures: Mapping[str, int]) -> None:
         """Add what a run of a service did."""

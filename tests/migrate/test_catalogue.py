@@ -88,7 +88,9 @@ EXECUTE = {
     "finish_invalidations": DOING,
     "finish_probe": DOING,
     "finish_run": DOING,
+    "flush_usage": DOORS,
     "fold_accounts": DOING,
+    "fold_usage": DOING,
     "get_paste": DOORS | READING,
     "heartbeat": DOING,
     "installation_identity": ROLES,
@@ -110,11 +112,14 @@ EXECUTE = {
     "record_backend_failure": {*DOING, "app"},
     "record_backend_owner": {*DOING, "app"},
     "record_backend_success": {*DOING, "app"},
+    "record_nearly_full": DOING,
+    "refresh_state": DOING,
     "record_job_error": DOING,
     "record_skipped_run": DOING,
     "record_take_over": {"ops"},
     "record_throttle": DOING,
     "register_backend": DOING,
+    "register_limits": DOING,
     "register_service": DOING,
     "released_codes": DOING,
     "remove_policy": {"ops"},
@@ -140,6 +145,7 @@ EXECUTE = {
     "run_now": {"ops"},
     "service_lock_key": DOING,
     "set_backend_state": {"ops"},
+    "set_limit": {"ops"},
     "set_quota": {"ops"},
     "standby_has": READING,
     "standbys": READING,
@@ -176,13 +182,14 @@ SELECT = {
     "schema_version": ROLES,
     "settings": {"ops", "ro"},
     "stuck": READING,
+    "usage": READING,
 }
 TABLES = {"audit", "bindings", "drift", "invalidations", "settings"}
 # The application's tables, which no role of ours may read past the functions.
 BOUND = {"pastes", "content"}
 TUNED_BY_OPS = (
     *("blocked_retry", "circuit_failures", "circuit_pause", "drain_slots", "intent_min_age", "keep_codes"),
-    *("batch_size", "rows_per_second", "time_zone", "claim_mode"),
+    *("batch_size", "rows_per_second", "time_zone", "claim_mode", "near_limit"),
     *("max_replica_lag", "max_snapshot_age", "pending_action", "wait_for_standby", "worker_silence"),
 )
 UPDATE = {("settings", name): {"ops"} for name in TUNED_BY_OPS}

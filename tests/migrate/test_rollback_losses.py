@@ -159,6 +159,25 @@ USED = {
         "the markers in these buckets name: default",
         "delete from reaper.backend_owners",
     ),
+    "usage_processes": Thing(
+        16,
+        """insert into reaper.usage_processes (process, month, backend, seen_at)
+           values (gen_random_uuid(), '2026-01-01', 'default', now())""",
+        "rows of usage",
+        "delete from reaper.usage_processes",
+    ),
+    "usage_monthly": Thing(
+        16,
+        "insert into reaper.usage_monthly (month, backend) values ('2026-01-01', 'default')",
+        "rows of usage",
+        "delete from reaper.usage_monthly",
+    ),
+    "usage_limits": Thing(
+        16,
+        "insert into reaper.usage_limits (backend, what, amount) values ('default', 'monthly_egress', 1)",
+        "1 monthly limits",
+        "delete from reaper.usage_limits",
+    ),
 }
 # Found out anew by the next worker, or derived from the tables above.
 NO_INFORMATION = {
@@ -170,6 +189,9 @@ NO_INFORMATION = {
     "unreferenced_scan",
     "bindings",
     "provenance",
+    "usage_flushes",
+    "nearly_full",
+    "state_snapshot",
     # Without a marker that names it, another identity is as good.
     "installation",
 }

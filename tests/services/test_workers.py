@@ -182,6 +182,7 @@ def test_a_worker_says_that_it_lives_and_is_ready_and_what_it_did(world: WorkerW
     wait_until(
         lambda: 'reaper_job_seconds_count{task="reaper:tick"}' in get("/metrics")[1], "a tick was measured"
     )
+    wait_until(lambda: "reaper_workers_alive 1.0" in get("/metrics")[1], "the state was shown")
     assert terminated(worker) == 0
 
 

@@ -24,6 +24,9 @@ UNANSWERED: dict[str, Callable[..., Any]] = {
     "pastes.read": lambda _: CacheRead(None, None),
     "pastes.fill": lambda *_: False,
     "pastes.drop": lambda _: False,
+    "usage.publish": lambda *_: False,
+    "usage.read": list,
+    "usage.forget": lambda _: 0,
     "lock.acquire": lambda: False,
     "lock.release": lambda *_: None,
 }

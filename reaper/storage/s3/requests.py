@@ -13,6 +13,8 @@ from reaper.storage.s3 import delete_objects_xml, errors
 from reaper.storage.s3.client import S3Options, open_client
 from reaper.storage.s3.errors import Kind
 from reaper.storage.s3.payload import Body, crc32, md5
+from reaper.storage.s3.request_counter import RequestCounter
+from reaper.storage.usage_meter import BackendMeter
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSRequest
@@ -45,7 +47,14 @@ class Bucket:
     Every request holds a slot of the gate until its answer is read; no two are made within one slot.
     """
 
-    def __init__(self, name: str, endpoint_url: str | None, options: S3Options, gate: AdmissionGate) -> None:
+    def __init__(
+        self,
+        name: str,
+        endpoint_url: str | None,
+        options: S3Options,
+        gate: AdmissionGate,
+        meter: BackendMeter | None = None,
+    ) -> None:
         self.name = name
         self._gate = gate
         self.single_deletes = options.single_deletes
@@ -54,6 +63,9 @@ class Bucket:
         self._versioned: bool | None = None
         self.note: str | None = None
         self._client = open_client(endpoint_url, options, gate.limit)
+        self._counter = RequestCounter(meter) if meter else None
+        if self._counter:
+            self._counter.listen(self._client.meta.events)
         delete_objects_xml.install(self._client.meta.events)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
 
@@ -181,8 +193,12 @@ class Bucket:
                     raise
                 yield None
             else:
-                with closing(body):
-                    yield body
+                try:
+                    with closing(body):
+                        yield body
+                finally:
+                    if self._counter:
+                        self._counter.read(body)
 
     def create(self) -> None:
         """Make the bucket."""

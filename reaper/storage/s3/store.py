@@ -22,6 +22,7 @@ from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.payload import READ_SIZE
 from reaper.storage.s3.requests import Bucket
 from reaper.storage.s3.upload import Upload
+from reaper.storage.usage_meter import BackendMeter
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
@@ -50,13 +51,14 @@ class S3Store:
         clock: Callable[[], float] = time.monotonic,
         gate: AdmissionGate | None = None,
         prefix: str = "",
+        meter: BackendMeter | None = None,
     ) -> None:
         self.bucket = bucket
         self._prefix = prefix
         self._endpoint_url = endpoint_url
         self._options = options
         self._clock = clock
-        self._requests = Bucket(bucket, endpoint_url, options, gate or AdmissionGate())
+        self._requests = Bucket(bucket, endpoint_url, options, gate or AdmissionGate(), meter)
 
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
         """Delete any number of keys with all their versions; return those that are not known to be gone."""

@@ -40,9 +40,7 @@ begin
     end if;
     v_place := reaper_internal.choose_backend(p_size_bytes);
     if v_place is null and not v_known then
-        raise exception sqlstate 'RP008' using
-            message = format('no backend has room for %s bytes', p_size_bytes),
-            hint    = 'See reaper.backends: raise a quota, add a backend, or let the drain and the cleanup free bytes.';
+        perform reaper_internal.raise_no_room(p_size_bytes);
     end if;
     if v_place is not null then
         perform reaper_internal.add_bytes(v_place, p_reserved => p_size_bytes);

@@ -9,6 +9,7 @@ begin
     update reaper.services s
        set last_finished_at     = reaper.clock(),
            waiting_since        = null,
+           last_success_at      = case when p_error is null then reaper.clock() else s.last_success_at end,
            last_result          = p_result,
            last_error           = left(p_error, 2000),
            consecutive_failures = case when p_error is null then 0 else s.consecutive_failures + 1 end,

@@ -1,4 +1,4 @@
--- choose_backend: choose the backend for new bytes: active, ours, circuit closed, with the most room. The sum of the accounts is only a hint; a
+-- choose_backend: choose the backend for new bytes: active, below its monthly limits, ours, circuit closed, with the most room. The sum of the accounts is only a hint; a
 -- backend with a quota is checked again under its lock, one without needs no lock. Null if the bytes fit nowhere.
 create or replace function reaper_internal.choose_backend(p_size_bytes bigint)
     returns text
@@ -20,6 +20,7 @@ begin
                                          where d.backend = b.name) end as room
          ) as f
          where b.state = 'active' and coalesce(f.room >= p_size_bytes, true)
+           and not reaper_internal.is_used_up(b.name, 'monthly_ingress')
          order by coalesce(o.state, 'ours') = 'ours' desc, coalesce(c.state, 'closed') = 'closed' desc, f.room desc nulls first, b.name
     loop
         if v_place.quota is null or reaper_internal.lock_backend_with_room(v_place.name, p_size_bytes) then

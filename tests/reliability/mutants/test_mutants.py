@@ -30,6 +30,7 @@ from tests.reliability.mutants import (
     queueing,
     reaping,
     standing_by,
+    using,
     watching,
 )
 from tests.support.cloned_databases import cloned
@@ -59,6 +60,7 @@ AREAS = (
     planning,
     queueing,
     judging,
+    using,
 )
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))

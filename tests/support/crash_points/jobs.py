@@ -13,7 +13,8 @@ from uuid import UUID
 
 import reaper.cache.redis.cache
 import reaper.cache.redis.claim_lock
-import reaper.cache.redis.paste_cache  # noqa: F401  loaded before the fork
+import reaper.cache.redis.paste_cache
+import reaper.cache.redis.usage_board  # noqa: F401  loaded before the fork
 from reaper.app import App
 from reaper.db.connection import Connection
 from reaper.errors import ReaperError
@@ -25,6 +26,7 @@ from reaper.queries.dlq import DlqFilter
 from reaper.services import ALL
 from reaper.services.base import Context, Tick
 from reaper.storage.owner_marker import OWNER_KEY
+from reaper.storage.usage_meter import Kind
 from tests.support.captured_logs import silence_logs
 from tests.support.crash_points.calls_past_points import StrayStatements
 from tests.support.process_faults import FaultPlan, ProcessFault
@@ -206,6 +208,8 @@ def look(app: App, errand: Errand) -> None:
         q.count_left_behind()
         q.unfinished_work(app.worker)
         q.harmful_settings()
+        q.usage(None)
+        q.refresh_state()
     app.cache.present([errand.code])
     app.verify(repair=True)
 
@@ -242,6 +246,15 @@ def take_over(app: App, _: Errand) -> None:
         q.renew_installation("for a test")
     for backend in app.buckets:
         app.ownership.take_over(backend, "its original", "for a test")
+
+
+def use(app: App, _: Errand) -> None:
+    """Count requests, as stores in folders do not, and tell of them."""
+    for kind in Kind:
+        app.meter.count("default", kind, 10, 20)
+    app.usage.tell()
+    app.meter.count("cold", Kind.READ, 0, 20)
+    app.usage.tell()
 
 
 def put(app: App, errand: Errand) -> None:
@@ -315,6 +328,7 @@ JOBS: dict[str, Job] = {
     "start": Job(start),
     "drain of unmarked buckets": Job(drain_unmarked),
     "take-over": Job(take_over),
+    "use": Job(use),
     "put": Job(put, makes=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),

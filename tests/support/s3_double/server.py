@@ -25,7 +25,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from xml.etree import ElementTree
 
 from tests.support.s3_double.memory import (
@@ -66,6 +66,14 @@ def in_turn(*scripts: Script) -> Script:
     return lambda asked: (left.pop(0) if len(left) > 1 else left[0])(asked)
 
 
+class Used(NamedTuple):
+    """What a bucket was used for: requests that came whole, and the bytes of bodies that came and went."""
+
+    requests: int = 0
+    ingress: int = 0
+    egress: int = 0
+
+
 class ScriptedS3:
     """The running server; script, scripts and random_faults may be changed at any time."""
 
@@ -77,6 +85,7 @@ class ScriptedS3:
         self.heard: list[Request] = []
         self.released = threading.Event()
         self.in_flight = self.peak = 0
+        self.used: dict[str, Used] = {}
         self._counting = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
@@ -120,6 +129,12 @@ class ScriptedS3:
         if self.random_faults is not None:
             return self.random_faults.over(asked, lambda wanted: self.buckets.answer(wanted, body))
         return Answer(self.buckets.answer(asked, body))
+
+    def count(self, bucket: str, requests: int = 0, ingress: int = 0, egress: int = 0) -> None:
+        """Something was received or sent."""
+        with self._counting:
+            used = self.used.get(bucket, Used())
+            self.used[bucket] = Used(used.requests + requests, used.ingress + ingress, used.egress + egress)
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
@@ -170,6 +185,8 @@ class _Handler(BaseHTTPRequestHandler):
             if len(body) < length:
                 self.hang_up()
             else:
+                self.bucket = self.path.partition("?")[0].split("/")[1]
+                self.server.scripted.count(self.bucket, requests=1, ingress=length)
                 self.act(self.understand(body))
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = serve  # noqa: N815
@@ -207,7 +224,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(reply.sent[: len(reply.sent) // 2] if breaks_off else reply.sent)
+            sent = reply.sent[: len(reply.sent) // 2] if breaks_off else reply.sent
+            self.server.scripted.count(self.bucket, egress=len(sent))
+            self.wfile.write(sent)
         if breaks_off:
             self.wfile.flush()
             self.hang_up()
