@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Protocol
 
-from reaper.model import CacheRead, Failed, StoredDigest, StoredObject
+from reaper.model import Answer, CacheRead, Endpoint, Event, Failed, Request, StoredDigest, StoredObject
 
 
 class ObjectStore(Protocol):
@@ -87,3 +87,13 @@ class ClaimLock(Protocol):
 
     def hold(self) -> AbstractContextManager[bool]:
         """Hold the lock for one claim; False when it was not to be had, which is no reason not to claim."""
+
+
+class Webhooks(Protocol):
+    """Endpoints that are told of events."""
+
+    def send(self, endpoint: Endpoint, event: Event) -> Answer:
+        """Send an event once and say how that ended; DeliveryHeld where nothing may be sent from here."""
+
+    def request(self, endpoint: Endpoint, event: Event) -> Request:
+        """What `send` would send now; DeliveryHeld where a secret is missing."""

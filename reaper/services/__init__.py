@@ -9,6 +9,7 @@ from reaper.services import (
     drain,
     invalidations,
     job_rescue,
+    notifications,
     pending_reaper,
     prune,
     unreferenced,
@@ -26,5 +27,6 @@ ALL: tuple[Service, ...] = (
     accounts.SERVICE,
     job_rescue.SERVICE,
     unreferenced.SERVICE,
+    notifications.SERVICE,
     prune.SERVICE,
 )

@@ -1,5 +1,5 @@
 -- claim_deliveries: lease the next events of a webhook, in their order. One process at a time has a webhook's lane: while one of its rows is
--- leased, nobody else gets any. A lease lasts five minutes, and its token keeps a late process from recording anything.
+-- leased, nobody else gets any. A lease lasts two minutes, and its token keeps a late process from recording anything.
 create or replace function reaper.claim_deliveries(p_webhook_id bigint, p_limit integer default 100)
     returns table (
         lease uuid, url text, secret_env text, previous_secret_env text, source uuid,
@@ -24,13 +24,13 @@ begin
        for no key update skip locked;
     if not found or exists (select from reaper.notification_outbox o
                              where o.webhook_id = p_webhook_id and o.lease is not null
-                               and o.next_attempt > v_now and o.next_attempt <= v_now + interval '5 minutes') then
+                               and o.next_attempt > v_now and o.next_attempt <= v_now + interval '2 minutes') then
         return;
     end if;
     return query
         with leased as (
             update reaper.notification_outbox o
-               set lease = v_lease, next_attempt = v_now + interval '5 minutes'
+               set lease = v_lease, next_attempt = v_now + interval '2 minutes'
              where o.outbox_id = any (array(
                 select d.outbox_id
                   from reaper.notification_outbox d

@@ -8,6 +8,7 @@ as $$
 declare
     v_verdict  text   := p_verdict;
     v_reasons  text[] := p_reasons;
+    v_before   text;
 begin
     if not reaper_internal.is_subscribed('verdict.changed') then
         return false;
@@ -15,7 +16,12 @@ begin
     if v_verdict is null then
         select h.verdict, h.reasons into v_verdict, v_reasons from reaper.health h;
     end if;
-    return reaper_internal.emit_change('verdict.changed', 'verdict', v_verdict, 'ok', jsonb_build_object('reasons', to_jsonb(coalesce(v_reasons, '{}'))));
+    v_before := reaper_internal.record_change('verdict.changed', 'verdict', v_verdict, 'ok');
+    if v_before is not null then
+        perform reaper_internal.emit('verdict.changed', v_verdict,
+            jsonb_build_object('from', v_before, 'to', v_verdict, 'reasons', to_jsonb(coalesce(v_reasons, '{}'))));
+    end if;
+    return v_before is not null;
 end;
 $$;
 comment on function reaper.record_verdict(text, text[]) is

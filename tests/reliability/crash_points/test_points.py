@@ -55,6 +55,7 @@ def test_a_query_that_is_not_marked_is_refused() -> None:
         (ports.ObjectStore, fault_points.PORTS["objects"]),
         (ports.Cache, fault_points.PORTS["cache"]),
         (ports.PasteCache, fault_points.PORTS["pastes"]),
+        (ports.Webhooks, fault_points.PORTS["webhooks"]),
     ],
 )
 def test_every_call_of_a_port_is_a_point(port: type, registered: tuple[str, ...]) -> None:
@@ -68,6 +69,7 @@ def test_every_port_has_points() -> None:
         "Cache",
         "PasteCache",
         "ClaimLock",
+        "Webhooks",
     }
     assert public(ports.ClaimLock) == {"hold"}
 
