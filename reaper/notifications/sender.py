@@ -16,6 +16,7 @@ from socket import SHUT_RDWR, gaierror
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NameResolutionError, NewConnectionError
+from urllib3.util.ssl_match_hostname import CertificateError
 
 from reaper.errors import DeliveryHeld
 from reaper.model import Answer, Endpoint, Event, Request
@@ -104,7 +105,7 @@ class HttpWebhooks:
             opened = self._open(target)
         except DeliveryHeld:
             raise
-        except (NoAddress, OSError, HTTPError) as error:
+        except (NoAddress, OSError, HTTPError, CertificateError) as error:
             return Answer(error=_words(error, target, self._limits), outage=True)
         answer = self._post(opened, target, request, is_kept=False)
         assert answer is not None
@@ -140,7 +141,7 @@ class HttpWebhooks:
             try:
                 with _deadline(connection, self._limits.total):
                     connection.connect()
-            except (OSError, HTTPError):
+            except (OSError, HTTPError, CertificateError):
                 connection.close()
                 if place + 1 == len(addresses):
                     raise
@@ -256,15 +257,18 @@ def _words(error: Exception, target: Target, limits: Limits) -> str:
         return str(error)
     if isinstance(error, NameResolutionError | gaierror):
         return f"{target.host} has no address"
+    # A kind of ConnectTimeoutError in urllib3.
+    if isinstance(error, NewConnectionError):
+        cause = error.__cause__
+        return f"no connection to {target.origin}: {getattr(cause, 'strerror', None) or 'refused'}"
     if isinstance(error, ConnectTimeoutError):
         return f"{target.origin} did not answer within {limits.connect:g} s"
     if isinstance(error, TimeoutError):
         return f"{target.origin} did not answer within {limits.read:g} s"
+    if isinstance(error, CertificateError):
+        return f"{target.origin}: TLS failed: {error}"
     if isinstance(error, ssl.SSLError):
         return f"{target.origin}: TLS failed: {getattr(error, 'verify_message', '') or error.reason}"
-    if isinstance(error, NewConnectionError):
-        cause = error.__cause__
-        return f"no connection to {target.origin}: {getattr(cause, 'strerror', None) or 'refused'}"
     return f"no answer from {target.origin}: {getattr(error, 'strerror', None) or type(error).__name__}"
 
 
