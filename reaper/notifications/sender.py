@@ -182,6 +182,9 @@ class HttpWebhooks:
                     decode_content=False,
                 )
                 response = connection.getresponse()
+                if deadline.is_over:
+                    # The end of the line was taken for the end of the headers.
+                    raise TimeoutError
                 body = response.read(self._limits.answer + 1)
         except (OSError, HTTPError, HTTPException, ValueError) as error:
             connection.close()
