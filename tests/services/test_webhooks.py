@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -24,7 +23,7 @@ select reaper_internal.emit('webhook.test', n::text, '{"webhook": "x"}') from ge
 """
 WELL = """
 (select count(*) from reaper.notification_outbox o join reaper.webhooks w using (webhook_id)
-  where w.name = 'well' and o.delivered_at is not null) = 300
+  where w.name = 'well' and o.delivered_at is not null) >= 300
 """
 LANES = "select name, enabled, waiting, given_up from reaper.webhook_lanes order by name"
 SENT = "select count(*) from reaper.notification_outbox where delivered_at is not null"
@@ -53,7 +52,7 @@ def add(world: WorkerWorld, name: str, endpoint: WebhookEndpoint | str, *events:
 def test_a_slow_a_lost_a_moved_and_a_gone_endpoint_delay_nobody(hooked: WorkerWorld) -> None:
     with ExitStack() as stack:
         well = stack.enter_context(WebhookEndpoint())
-        slow = stack.enter_context(WebhookEndpoint(always(Said(after=5))))
+        slow = stack.enter_context(WebhookEndpoint(always(Said(after=60))))
         moved = stack.enter_context(WebhookEndpoint(always(Said(301, {"location": well.url()}))))
         gone = stack.enter_context(WebhookEndpoint(always(Said(410))))
         port = stack.enter_context(closed_port())
@@ -62,25 +61,25 @@ def test_a_slow_a_lost_a_moved_and_a_gone_endpoint_delay_nobody(hooked: WorkerWo
         add(hooked, "down", f"http://127.0.0.1:{port}/")
         hooked.sql(EMIT, 300)
         with hooked.in_process_worker() as in_process:
-            began = time.monotonic()
-            running = threading.Thread(
-                target=replace(in_process.runner, budget=1).run_service, args=("notifications",)
-            )
+            running = threading.Thread(target=in_process.run_service, args=("notifications",))
             running.start()
-            hooked.until("(select count(*) from reaper.notification_outbox o join reaper.webhooks w using (webhook_id)"
-                         " where w.name = 'well' and o.delivered_at is not null) = 300")  # fmt: skip
-            assert time.monotonic() - began < 5
+            hooked.until(WELL)
+            # All this time the slow one has not answered its first event.
+            assert len(slow.ids) == 1
+            slow.closing.set()
             running.join()
-        assert (len(well.ids), well.repeated) == (300, {})
-        assert [heard.event["subject"] for heard in well.heard] == [str(n) for n in range(1, 301)]
-        assert len(slow.ids) == len(moved.ids) == len(gone.ids) == 1
+        assert (len(well.ids), well.repeated) == (301, {})
+        subjects = [heard.event["subject"] for heard in well.heard]
+        assert sorted(subjects, key=lambda subject: subject == "gone") == [*map(str, range(1, 301)), "gone"]
+        assert len(moved.ids) == len(gone.ids) == 1
+        assert (len(slow.ids), slow.repeated) == (301, {})
     # The others were told that one is gone.
     assert hooked.sql(LANES) == [
         ("down", True, 301, 0),
         ("gone", False, 300, 0),
         ("moved", True, 301, 0),
-        ("slow", True, 300, 0),
-        ("well", True, 1, 0),
+        ("slow", True, 0, 0),
+        ("well", True, 0, 0),
     ]
 
 
@@ -195,5 +194,5 @@ def test_what_no_schema_allows_is_found() -> None:
         {**example, "data": {**example["data"], "new": 1}},
         {**example, "time": "yesterday"},
     ):
-        with pytest.raises((jsonschema.ValidationError, KeyError)):
+        with pytest.raises((jsonschema.ValidationError, KeyError, ValueError)):
             require_valid(broken)

@@ -1,5 +1,6 @@
 """What is sent, held against the schemas of the package: what they do not name is no part of an event."""
 
+from datetime import datetime
 from typing import Any
 
 import jsonschema
@@ -16,4 +17,5 @@ def require_valid(event: dict[str, Any]) -> None:
         "additionalProperties": False,
         "properties": {**schema["properties"], "data": data},
     }
+    assert datetime.fromisoformat(event["time"]).tzinfo is not None
     jsonschema.validate(event, strict, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER)
