@@ -1,4 +1,4 @@
-"""Notifications: an event is queued where it is decided, and only the holder of a lease records a delivery."""
+"""Notifications: events are queued where they are decided; only the holder of a lease records a delivery."""
 
 import json
 from typing import Any
