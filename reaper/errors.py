@@ -21,6 +21,7 @@ ReaperError                    4
 ├── ForeignBucket              4   the bucket belongs to another installation: nothing is changed there
 ├── ContentLost                4   no whole copy of a live paste's bytes is left
 ├── ServiceLockLost            4   a service's lease was lost: the run is over
+├── DeliveryHeld               4   no event may be sent to a webhook from here
 ├── WorkerLost                 3   a worker ended without a request to stop
 └── MigrationError             4
     ├── BadMigration           4   a file of the release is not as it must be
@@ -169,6 +170,10 @@ class ContentLost(ReaperError):
 
 class ServiceLockLost(ReaperError):
     """Another worker may be running the service now."""
+
+
+class DeliveryHeld(ReaperError):
+    """A webhook's secret is missing here, or its address is refused; that counts as no attempt."""
 
 
 class WorkerLost(ReaperError):

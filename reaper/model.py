@@ -317,3 +317,59 @@ class UsageRow:
 
 USAGE_FIGURES = tuple(f.name for f in fields(UsageRow))[3:]
 _BACKEND = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a webhook's events go, and the variables that hold the secrets to sign them with."""
+
+    url: str
+    secret_env: str | None = None
+    previous_secret_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, for an endpoint; `source` is the installation that it happened in."""
+
+    source: UUID
+    event_id: UUID
+    type: str
+    subject: str | None
+    data: Any
+    occurred_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """Events that are leased for one endpoint, by their numbers in the outbox, in their order."""
+
+    lease: UUID
+    endpoint: Endpoint
+    events: dict[int, Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was sent to an endpoint."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an endpoint made of an event: without an error it has accepted it."""
+
+    status: int | None = None
+    error: str | None = None
+    # The endpoint is in trouble, and not only with this event: nothing more is sent for a while.
+    outage: bool = False
+    # It wants no more events, ever.
+    gone: bool = False
+    # The seconds for which it asks to be left alone.
+    retry_after: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+    # The first bytes of what it said.
+    body: bytes = b""

@@ -7,7 +7,17 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import BinaryIO, Protocol
 
-from reaper.model import CacheRead, Failed, StoredDigest, StoredObject, UsageRow
+from reaper.model import (
+    Answer,
+    CacheRead,
+    Endpoint,
+    Event,
+    Failed,
+    Request,
+    StoredDigest,
+    StoredObject,
+    UsageRow,
+)
 
 
 class ObjectStore(Protocol):
@@ -101,3 +111,13 @@ class UsageBoard(Protocol):
 
     def forget(self, before: datetime) -> int:
         """Take away who has told nothing since then; returns how many."""
+
+
+class Webhooks(Protocol):
+    """Endpoints that are told of events."""
+
+    def send(self, endpoint: Endpoint, event: Event) -> Answer:
+        """Send an event once and say how that ended; DeliveryHeld where nothing may be sent from here."""
+
+    def request(self, endpoint: Endpoint, event: Event) -> Request:
+        """What `send` would send now; DeliveryHeld where a secret is missing."""

@@ -15,7 +15,7 @@ from reaper.db.reconnecting_session import Session
 from reaper.db.retry import RetryPolicy
 from reaper.errors import ConfigError
 from reaper.expiry.bucket_guard import AnyBucket, BucketGuard
-from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache, UsageBoard
+from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache, UsageBoard, Webhooks
 from reaper.queries import Queries
 from reaper.storage.circuit_breaker import Circuits, GuardedStore
 from reaper.storage.drain_guard import OwnedBuckets
@@ -186,6 +186,19 @@ class Adapters(Connections):
             return self.parts.identity
         with self.asking("check") as q:
             return q.identity()
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        """What sends events to webhooks; secrets are read where they are sent."""
+        webhooks: Webhooks = self.parts.around("webhooks", self.parts.webhooks or self._http_webhooks())
+        return webhooks
+
+    def _http_webhooks(self) -> Webhooks:
+        from reaper.notifications.sender import HttpWebhooks
+
+        sender = HttpWebhooks(self.settings.variables, self.settings.allow_private_webhooks)
+        self._open.callback(sender.close)
+        return sender
 
     @cached_property
     def _redis(self) -> RedisConnection | None:

@@ -216,6 +216,7 @@ class App(Adapters):
             budget=budget,
             settings=self.settings,
             retries=self.retries,
+            webhooks=lambda: self.webhooks,
             adopt=lambda: self.settler.adopt(ask, stop),
             drain=drain,
             look_for_objects=lambda: self.key_check.look(ask),

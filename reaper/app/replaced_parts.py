@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from reaper.db.reconnecting_session import Session
 from reaper.expiry.side_effects import SideEffects
-from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache
+from reaper.ports import Cache, ClaimLock, ObjectStore, PasteCache, Webhooks
 from reaper.queries import Queries
 from reaper.queries.base import Intercept, directly
 from reaper.telemetry.events import Telemetry
@@ -31,6 +31,7 @@ class Parts:
     cache: Cache | None = None
     paste_cache: PasteCache | None = None
     claim_lock: ClaimLock | None = None
+    webhooks: Webhooks | None = None
     settle_session: Session[Queries] | None = None
     settle_slot: str = "settle:0"
     # What tells the database from all others, instead of asking it.

@@ -60,6 +60,7 @@ class Settings(BaseSettings):
     batch_size: Annotated[int, numbers(1, 10_000)] | None = None
     rows_per_second: Annotated[int, numbers(1)] | None = None
     claim_lock_ttl: Annotated[Duration, durations("1 s", "1 h")] = timedelta(seconds=30)
+    allow_private_webhooks: bool = False
     health_address: str = "127.0.0.1"
     stuck_after: Annotated[Duration, durations("1 min")] = timedelta(hours=2)
 

@@ -25,6 +25,7 @@ PORTS = {
     "objects": ("check", "create", "delete", "digest", "find", "get", "list", "probe", "put"),
     "cache": ("check", "codes", "drop", "forget", "present"),
     "pastes": ("drop", "fill", "read"),
+    "webhooks": ("request", "send"),
     # The two ends of holding it.
     "lock": ("acquire", "release"),
     "usage": ("forget", "publish", "read"),

@@ -19,6 +19,7 @@ from reaper.queries.expiry import Expiry
 from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
 from reaper.queries.login_and_sessions import LoginAndSessions
+from reaper.queries.notifications import Notifications
 from reaper.queries.ownership import Ownership
 from reaper.queries.retention import Retention
 from reaper.queries.services import Services
@@ -46,6 +47,7 @@ class Queries(
     Jobs,
     Retention,
     LoginAndSessions,
+    Notifications,
     Ownership,
     Services,
     Standby,

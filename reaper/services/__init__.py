@@ -9,6 +9,7 @@ from reaper.services import (
     drain,
     invalidations,
     job_rescue,
+    notifications,
     pending_reaper,
     prune,
     unreferenced,
@@ -28,5 +29,6 @@ ALL: tuple[Service, ...] = (
     usage_flush.SERVICE,
     job_rescue.SERVICE,
     unreferenced.SERVICE,
+    notifications.SERVICE,
     prune.SERVICE,
 )

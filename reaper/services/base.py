@@ -36,7 +36,7 @@ from reaper.expiry.deletion_retries import Retries
 from reaper.expiry.lane import Drained
 from reaper.expiry.settler import Adopted
 from reaper.model import Waiting
-from reaper.ports import Cache, ObjectStore
+from reaper.ports import Cache, ObjectStore, Webhooks
 from reaper.queries import Ask
 from reaper.telemetry.events import Telemetry
 
@@ -67,6 +67,8 @@ class Context:
     budget: float
     settings: Settings
     retries: Retries
+    # Made when it is first asked for: only one service tells webhooks.
+    webhooks: Callable[[], Webhooks]
     # Settle the released batches that no worker holds; take a lane through the backlog.
     adopt: Callable[[], Adopted]
     drain: Callable[[], Drained]

@@ -13,6 +13,7 @@ def tick(context: Context) -> Tick:
     context.telemetry.dead_workers(reset)
     context.look_for_objects()
     adopted = context.adopt()
+    context.ask(lambda q: q.record_verdict())
     return Tick({**asdict(reset), "batches_adopted": adopted.batches}, more=adopted.more)
 
 

@@ -283,6 +283,14 @@ class Telemetry:
         if is_ours and not was_ours:
             self._log.info("bucket is ours again", backend=backend)
 
+    def delivery_failed(self, webhook: str, error: str) -> None:
+        """An endpoint did not accept an event; it is sent again later, or the webhook is disabled."""
+        self._log.warning("delivery to webhook failed", webhook=webhook, error=error)
+
+    def deliveries_held(self, webhook: str, reason: str) -> None:
+        """Nothing may be sent to a webhook from here; its events wait."""
+        self._log.error("deliveries to webhook held", webhook=webhook, reason=reason)
+
     def worker_started(self, queues: Sequence[str], slots: int, concurrency: int) -> None:
         """The worker takes jobs from here on."""
         self._log.info("worker started", queues=",".join(queues), slots=slots, concurrency=concurrency)

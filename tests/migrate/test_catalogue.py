@@ -17,6 +17,19 @@ DOORS = {"app", "worker", "ops"}
 EXECUTE = {
     "abort_put": DOORS,
     "add_retention_policy": {"ops"},
+    "add_webhook": {"ops"},
+    "claim_deliveries": DOING,
+    "disable_webhook": {"ops"},
+    "due_webhooks": DOING,
+    "enable_webhook": {"ops"},
+    "finish_deliveries": DOING,
+    "prune_deliveries": DOING,
+    "record_verdict": DOING,
+    "remove_webhook": {"ops"},
+    "replay_deliveries": {"ops"},
+    "return_deliveries": DOING,
+    "rotate_webhook_secret": {"ops"},
+    "webhook_to_test": {"ops"},
     "adopt_batch": DOING,
     "await_standby": DOING,
     "backends_in_use": READING,
@@ -183,8 +196,10 @@ SELECT = {
     "settings": {"ops", "ro"},
     "stuck": READING,
     "usage": READING,
+    "webhook_lanes": READING,
+    "webhooks": {"ops"},
 }
-TABLES = {"audit", "bindings", "drift", "invalidations", "settings"}
+TABLES = {"audit", "bindings", "drift", "invalidations", "settings", "webhooks"}
 # The application's tables, which no role of ours may read past the functions.
 BOUND = {"pastes", "content"}
 TUNED_BY_OPS = (

@@ -11,6 +11,7 @@ from reaper.app import App
 from reaper.config.settings import Settings
 from reaper.queries.base import Intercept
 from tests.support.folder_store import FolderStore
+from tests.support.folder_webhooks import FolderWebhooks
 from tests.support.replaced_parts import WrapStore, make_app
 
 LOGIN = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -33,6 +34,10 @@ class Wiring:
         """Those that are folders."""
         return {name: FolderStore(path) for name, path in self.folders.items()}
 
+    def webhooks(self) -> FolderWebhooks:
+        """Endpoints beside these folders."""
+        return FolderWebhooks(next(iter(self.folders.values())).parent / "webhooks")
+
     def app(
         self,
         *,
@@ -42,6 +47,6 @@ class Wiring:
         **given: Any,
     ) -> App:
         """An App in this process; what a test replaces in it goes before what the wiring says."""
-        folders = {"buckets": self.buckets()} if self.folders else {}
+        folders = {"buckets": self.buckets(), "webhooks": self.webhooks()} if self.folders else {}
         wrapped = {"wrap_store": wrap_store} if wrap_store else {}
         return make_app(self.settings(**given), around=around, **{**folders, **wrapped, **(parts or {})})

@@ -31,6 +31,8 @@ as $$
         union all
         select r.reason from now n cross join lateral reaper_internal.blocked_reasons(n.at) as r (reason)
         union all
+        select r.reason from now n cross join lateral reaper_internal.webhook_reasons(n.at) as r (reason)
+        union all
         select r.reason from now n cross join lateral reaper_internal.clock_reasons(n.at) as r (reason)
         union all
         select r.reason from reaper_internal.connection_reasons() as r (reason)

@@ -23,6 +23,9 @@ begin
            retry_at   = v_now + reaper_internal.circuit_pause(c.trips)
       from reaper.settings s
      where c.backend = p_backend and c.state = 'closed' and c.failures >= s.circuit_failures;
+    if found then
+        perform reaper_internal.emit_circuit('circuit.opened', p_backend);
+    end if;
     select c.state into v_state from reaper.circuits c where c.backend = p_backend;
     return v_state;
 end;

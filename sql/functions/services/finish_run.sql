@@ -4,8 +4,11 @@ create or replace function reaper.finish_run(p_name text, p_result jsonb, p_erro
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
+declare
+    v_failures integer;
 begin
     perform reaper_internal.require_service_lease(p_name, p_token);
+    select s.consecutive_failures into v_failures from reaper.services s where s.name = p_name;
     update reaper.services s
        set last_finished_at     = reaper.clock(),
            waiting_since        = null,
@@ -15,6 +18,7 @@ begin
            consecutive_failures = case when p_error is null then 0 else s.consecutive_failures + 1 end,
            runs                 = s.runs + 1
      where s.name = p_name;
+    perform reaper_internal.emit_run(p_name, v_failures, p_error);
 end;
 $$;
 comment on function reaper.finish_run(text, jsonb, text, uuid) is

@@ -12,14 +12,19 @@ as $$
            and f.backend = q.backend and f.object_key = q.object_key
            and (f.permanent or (q.attempts >= 9 and not f.outage))
         returning q.queue_id, q.backend, q.object_key, q.content_hash, q.size_bytes, q.attempts, q.queued_at, q.passes_left, f.error
+    ), moved as (
+        insert into reaper.cleanup_dlq (
+            queue_id, backend, object_key, content_hash, size_bytes, attempts, last_error, queued_at, buried_at, cause, passes_left)
+        select b.queue_id, b.backend, b.object_key, b.content_hash, b.size_bytes, b.attempts + 1, b.error, b.queued_at, p_now,
+               reaper.error_cause(b.error), b.passes_left
+          from buried b
+            on conflict (backend, object_key) do update
+           set size_bytes = excluded.size_bytes, attempts = excluded.attempts, last_error = excluded.last_error, cause = excluded.cause
+        returning backend, object_key, size_bytes, cause
     )
-    insert into reaper.cleanup_dlq (
-        queue_id, backend, object_key, content_hash, size_bytes, attempts, last_error, queued_at, buried_at, cause, passes_left)
-    select b.queue_id, b.backend, b.object_key, b.content_hash, b.size_bytes, b.attempts + 1, b.error, b.queued_at, p_now,
-           reaper.error_cause(b.error), b.passes_left
-      from buried b
-        on conflict (backend, object_key) do update
-       set size_bytes = excluded.size_bytes, attempts = excluded.attempts, last_error = excluded.last_error, cause = excluded.cause;
+    select reaper_internal.emit_exhausted(m.backend, m.cause, count(*), sum(m.size_bytes), array_agg(m.object_key order by m.object_key))
+      from moved m
+     group by m.backend, m.cause;
 $$;
 comment on function reaper_internal.move_to_dlq(uuid, jsonb, timestamptz) is
     'For finish_cleanup: moves permanent failures, and objects with ten failed attempts, to cleanup_dlq, with their cause.';

@@ -74,6 +74,12 @@ begin
            count(*) filter (where not s.failed and s.size_bytes is null)
       into objects_failed, dead_letters, bytes_freed, objects_unsized
       from settled s;
+    if dead_letters > 0 then
+        perform reaper_internal.emit_exhausted(d.backend, d.cause, count(*), sum(d.size_bytes), array_agg(d.object_key order by d.object_key))
+           from reaper.cleanup_dlq d
+          where d.backend = any (p_batch.object_backends) and d.object_key = any (p_batch.object_keys) and d.buried_at = p_now
+          group by d.backend, d.cause;
+    end if;
 end;
 $$;
 comment on function reaper_internal.finish_objects(reaper.batches, jsonb, timestamptz) is

@@ -61,6 +61,9 @@ begin
         gen_random_uuid(), 'RELEASED', p_worker, v_release.deleted_codes, v_objects.hashes, v_objects.backends, v_objects.keys, v_objects.sizes,
         cardinality(v_release.deleted_codes) + v_release.rows_blocked, 0, v_release.rows_blocked, v_now, v_now, v_now)
     returning b.* into batch;
+    if reaper_internal.is_subscribed('batch.released') then
+        perform reaper_internal.emit_released(batch);
+    end if;
 end;
 $$;
 comment on function reaper_internal.reap(integer, text, timestamptz, text) is

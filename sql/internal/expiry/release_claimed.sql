@@ -40,6 +40,9 @@ begin
            released_at     = v_now
      where b.batch_id = p_batch_id
     returning b.* into v_batch;
+    if reaper_internal.is_subscribed('batch.released') then
+        perform reaper_internal.emit_released(v_batch);
+    end if;
     return v_batch;
 end;
 $$;

@@ -56,6 +56,7 @@ def test_a_query_that_is_not_marked_is_refused() -> None:
         (ports.Cache, fault_points.PORTS["cache"]),
         (ports.PasteCache, fault_points.PORTS["pastes"]),
         (ports.UsageBoard, fault_points.PORTS["usage"]),
+        (ports.Webhooks, fault_points.PORTS["webhooks"]),
     ],
 )
 def test_every_call_of_a_port_is_a_point(port: type, registered: tuple[str, ...]) -> None:
@@ -70,6 +71,7 @@ def test_every_port_has_points() -> None:
         "PasteCache",
         "ClaimLock",
         "UsageBoard",
+        "Webhooks",
     }
     assert public(ports.ClaimLock) == {"hold"}
 

@@ -27,6 +27,7 @@ LEASES = (
     ("cleanup_queue", "before objects.delete"),
     ("invalidations", "after claim_invalidations"),
     ("pending_reaper", "before finish_intent"),
+    ("notifications", "before finish_deliveries"),
     ("put", "before objects.put"),
     ("put", "before commit_put"),
 )

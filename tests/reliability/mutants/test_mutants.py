@@ -22,6 +22,7 @@ from tests.reliability.mutants import (
     judging,
     leasing,
     naming,
+    notifying,
     object_keys,
     owning,
     pausing,
@@ -61,6 +62,7 @@ AREAS = (
     queueing,
     judging,
     using,
+    notifying,
 )
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))

@@ -23,6 +23,7 @@ from reaper.ops import status
 from reaper.queries import Queries
 from reaper.queries.base import Intercept
 from reaper.queries.dlq import DlqFilter
+from reaper.queries.notifications import Replay
 from reaper.services import ALL
 from reaper.services.base import Context, Tick
 from reaper.storage.owner_marker import OWNER_KEY
@@ -210,6 +211,7 @@ def look(app: App, errand: Errand) -> None:
         q.harmful_settings()
         q.usage(None)
         q.refresh_state()
+        q.webhooks()
     app.cache.present([errand.code])
     app.verify(repair=True)
 
@@ -231,6 +233,22 @@ def operate(app: App, _: Errand) -> None:
         q.enable_policy(policy)
         q.disable_policy(policy)
         q.remove_policy(policy)
+    notify(app)
+
+
+def notify(app: App) -> None:
+    """What an operator orders about webhooks; an earlier one that was killed may have left one."""
+    name = f"hook-{secrets.token_hex(8)}"
+    with app.asking("operator") as q:
+        q.add_webhook(name, "https://hooks.example.com/", ["webhook.disabled"], "HOOK")
+        q.rotate_webhook_secret(name, "NEXT_HOOK", keep_old=True)
+        q.disable_webhook(name, "for a test")
+        q.enable_webhook(name)
+        tested = q.webhook_to_test(name)
+        q.replay_deliveries("told", Replay(dlq_only=True), 10)
+        q.remove_webhook(name)
+    assert tested is not None
+    app.webhooks.request(*tested)
 
 
 def drain_unmarked(app: App, _: Errand) -> None:

@@ -31,6 +31,13 @@ grant select, delete, update (written_at) on notes to reaper_owner;
 select reaper.add_retention_policy('notes', 'notes', 'written_at', '30 days', 2);
 select reaper.enable_policy('notes');
 """
+HOOKS = """
+select reaper.add_webhook(name, 'https://' || name || '.example.com/', '{webhook.test,circuit.*}')
+  from unnest('{told,held}'::text[]) as name
+"""
+TOLD = """
+select reaper_internal.emit('webhook.test', null, '{}') from generate_series(1, 3)
+"""
 OLD_NOTES = (
     "insert into notes (written_at) select reaper.clock() - interval '31 days' from generate_series(1, 3)"
 )
@@ -78,6 +85,7 @@ class UnfinishedWork(World):
         self.sql("update reaper.settings set clock_may_move = true")
         for service in ALL:
             self.sql(REGISTER, service.name, service.schedule, service.description)
+        self.sql(HOOKS)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,7 +113,7 @@ class UnfinishedWork(World):
         self._remember(*due, *live[:2])
         self.advance_clock("2 seconds")
         self.sql(DEAD)
-        for statement in (RELEASED, OWED, ORPHANED, OLD_NOTES, WELL):
+        for statement in (RELEASED, OWED, ORPHANED, OLD_NOTES, WELL, TOLD):
             self.sql(statement)
         self.advance_clock(LONG)
         return Errand("", self.wiring, code=f"paste-{number}", data=b"mine %d" % number)

@@ -8,7 +8,7 @@ from multiprocessing.context import ForkServerProcess
 from typing import Any, Self
 
 from reaper.app import App
-from reaper.services import breaker_watchdog, drain, pending_reaper, unreferenced, watchdog
+from reaper.services import breaker_watchdog, drain, notifications, pending_reaper, unreferenced, watchdog
 from reaper.services.base import Context
 from reaper.storage.owner_marker import OWNER_KEY, Owner
 from tests.support.captured_logs import silence_logs
@@ -23,7 +23,7 @@ preload(jobs)
 
 # What a dropped intent may have uploaded is deleted in the second and in the third.
 ROUNDS = 3
-HEALERS = (breaker_watchdog, watchdog, pending_reaper, drain)
+HEALERS = (breaker_watchdog, watchdog, pending_reaper, drain, notifications)
 
 BUSY = """
 select 1 from pg_stat_activity
@@ -35,6 +35,14 @@ union all
 select 1 from reaper.cleanup_queue where lease is not null
 union all
 select 1 from reaper.invalidations where lease is not null
+union all
+select 1 from reaper.notification_outbox o join reaper.webhooks w using (webhook_id)
+ where o.lease is not null and w.name = 'told'
+"""
+DELIVERED = "select event_id from reaper.notification_outbox where delivered_at is not null"
+WAITING = """
+select o.event_id from reaper.notification_outbox o join reaper.webhooks w using (webhook_id)
+ where o.delivered_at is null and w.name = 'told'
 """
 IDENTITY = """
 select installation_id::text, database, system_identifier::text from reaper.installation_identity()
@@ -123,6 +131,14 @@ class CrashWorld(UnfinishedWork):
                 service.tick(self.medic)
         unreferenced.tick(self.medic)
         self.log.forget_the_dead(self.now())
+
+    def complaints(self, settled: bool = False) -> list[str]:
+        """Also: every event that counts as delivered was sent, and in the end none waits."""
+        sent = self.wiring.webhooks().sent
+        claimed = {str(row[0]) for row in self.sql(DELIVERED)}
+        lost = [f"event {event} counts as delivered and was never sent" for event in claimed - sent]
+        waiting = [f"event {row[0]} was not sent" for row in self.sql(WAITING)] if settled else []
+        return [*super().complaints(settled), *lost, *waiting]
 
     def _own_buckets(self) -> None:
         """Who gave a take-over up half-way begins it again."""
