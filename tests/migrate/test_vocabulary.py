@@ -8,6 +8,11 @@ from tests.support.paste_fixtures import Connection, column
 VERBS = {
     *(
         "abort",
+        "announce",
+        "flush",
+        "hasten",
+        "keep",
+        "refresh",
         "add",
         "adopt",
         "begin",

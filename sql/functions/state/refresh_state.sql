@@ -1,4 +1,4 @@
--- refresh_state: the state gauges, which every worker serves. Whoever finds the snapshot older than p_max_age makes it anew under the lock of its
+-- refresh_state: the state gauges, which every worker serves. A caller that finds the snapshot older than p_max_age makes it anew under the lock of its
 -- row; the others do not wait, and get the one before. So it is made once for all workers, and never while a program waits for its metrics.
 create or replace function reaper.refresh_state(p_max_age interval default '8 seconds')
     returns table (taken_at timestamptz, age interval, gauges jsonb)

@@ -1,7 +1,7 @@
 -- due_ages: for how long the pastes that are due now have been due, as quantiles over the oldest 100,000. One walk of the index on expires_at.
 create or replace function reaper_internal.due_ages(p_now timestamptz)
     returns table (p50 numeric, p99 numeric)
-    language plpgsql volatile
+    language plpgsql stable
 as $$
 begin
     select extract(epoch from p_now - percentile_disc(0.5) within group (order by d.expires_at)),

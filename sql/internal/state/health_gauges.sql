@@ -1,7 +1,7 @@
 -- health_gauges: the verdict and the figures of reaper.health, which are counted up to 100,000.
 create or replace function reaper_internal.health_gauges(p_now timestamptz)
     returns setof jsonb
-    language plpgsql volatile
+    language plpgsql stable
 as $$
 declare
     v_health  record;

@@ -1,7 +1,7 @@
 -- is_fresh: whether the snapshot is young enough; one from a time that has not come yet, before the clock was set back, is not.
 create or replace function reaper_internal.is_fresh(p_now timestamptz, p_max_age interval)
     returns boolean
-    language sql volatile
+    language sql stable
 as $$
     select exists (select from reaper.state_snapshot s where s.taken_at > p_now - p_max_age and s.taken_at <= reaper.clock());
 $$;
