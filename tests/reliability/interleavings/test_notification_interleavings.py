@@ -74,7 +74,9 @@ def test_two_processes_never_send_the_same_event(database: ExploredDatabase) -> 
     assert database.explored(result) >= 20
 
 
-def test_a_late_process_records_nothing_beside_the_one_that_has_the_lane_now(database: ExploredDatabase) -> None:
+def test_a_late_process_records_nothing_beside_the_one_that_has_the_lane_now(
+    database: ExploredDatabase,
+) -> None:
     database.conn.execute(SENT)
     actors = {"late": Actor(begin(FINISH), "commit"), "next": deliverer("next")}
 
@@ -109,7 +111,9 @@ def test_what_tells_of_an_event_waits_for_no_delivery_and_nothing_is_lost(databa
     assert database.explored(result) >= 20
 
 
-def test_a_webhook_that_is_removed_meanwhile_leaves_no_lease_and_no_deadlock(database: ExploredDatabase) -> None:
+def test_a_webhook_that_is_removed_meanwhile_leaves_no_lease_and_no_deadlock(
+    database: ExploredDatabase,
+) -> None:
     database.conn.execute(SENT)
     actors = {
         "teller": Actor(begin(EMIT), "commit"),
