@@ -49,7 +49,7 @@ COMMANDS = {
     "dlq": Command("dlq", "List, retry or write off deletions that were given up (DLQ)."),
     "backend": Command("backend", "List the backends, and say whose bucket it is."),
     "usage": Command("usage", "Show the S3 requests and bytes of each backend by month, and the limits."),
-    "webhook": Command("webhook", "Tell endpoints of events: add, list, test, replay, remove webhooks."),
+    "webhook": Command("webhook", "Tell endpoints of events."),
     "verify": Command("verify", "Compare database, buckets and cache, both ways, while workers run."),
     "why": Command("why", "Show the history of one paste or content, and why it still exists or is gone."),
     "doctor": Command(

@@ -178,6 +178,29 @@ USED = {
         "1 monthly limits",
         "delete from reaper.usage_limits",
     ),
+    "webhooks": Thing(
+        17,
+        """insert into reaper.webhooks (name, url, events, created_by, created_at)
+           values ('ops', 'https://example.com/', '{*}', 'me', now())""",
+        "1 webhooks",
+        "delete from reaper.webhooks",
+    ),
+    "notification_outbox": Thing(
+        17,
+        """insert into reaper.notification_outbox
+             (webhook_id, event_id, type, data, occurred_at, queued_at, next_attempt)
+           values (1, gen_random_uuid(), 'webhook.test', '{}', now(), now(), now())""",
+        "1 undelivered events",
+        "delete from reaper.notification_outbox",
+    ),
+    "delivery_dlq": Thing(
+        17,
+        """insert into reaper.delivery_dlq
+             (outbox_id, webhook_id, event_id, type, data, occurred_at, attempts, buried_at)
+           values (1, 1, gen_random_uuid(), 'webhook.test', '{}', now(), 1, now())""",
+        "1 DLQ entries of deliveries",
+        "delete from reaper.delivery_dlq",
+    ),
 }
 # Found out anew by the next worker, or derived from the tables above.
 NO_INFORMATION = {
@@ -194,6 +217,10 @@ NO_INFORMATION = {
     "state_snapshot",
     # Without a marker that names it, another identity is as good.
     "installation",
+    # Follows the webhooks.
+    "webhook_subscriptions",
+    # At worst one state is told again.
+    "notified_states",
 }
 
 

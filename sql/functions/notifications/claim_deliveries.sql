@@ -1,5 +1,5 @@
 -- claim_deliveries: lease the next events of a webhook, in their order. One process at a time has a webhook's lane: while one of its rows is
--- leased, nobody else gets any. A lease lasts two minutes, and its token keeps a late process from recording anything.
+-- leased, no other process gets any. A lease lasts two minutes, and its token keeps a late process from recording anything.
 create or replace function reaper.claim_deliveries(p_webhook_id bigint, p_limit integer default 100)
     returns table (
         lease uuid, url text, secret_env text, previous_secret_env text, source uuid,

@@ -1,4 +1,4 @@
--- prune_deliveries: delete what nobody asks for any more, a bounded number of each: delivered rows after seven days, dead letters after ninety,
+-- prune_deliveries: delete what is no longer of use, a bounded number of each: delivered rows after seven days, DLQ entries after ninety,
 -- rows of webhooks that were removed. What waits for a disabled webhook goes to the DLQ after three days.
 create or replace function reaper.prune_deliveries(p_limit integer default 1000)
     returns integer

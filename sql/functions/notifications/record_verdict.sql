@@ -1,4 +1,4 @@
--- record_verdict: tell if the verdict is not what was told last. Whoever has just read reaper.health passes what it saw; else it is read here,
+-- record_verdict: tell if the verdict is not what was told last. A caller that has just read reaper.health passes what it saw; else it is read here,
 -- and only if a webhook wants to know. Of two callers that see the same change one tells it.
 create or replace function reaper.record_verdict(p_verdict text default null, p_reasons text[] default null)
     returns boolean

@@ -1,5 +1,5 @@
 -- emit: tell of an event, in the transaction in which it happens: the rows of the outbox commit with it, or not at all. One row for each
--- webhook that has subscribed, none without; only rows are inserted, so that it waits for nobody, and nobody for it.
+-- webhook that has subscribed, none without; only rows are inserted, so it takes no lock that others wait for.
 create or replace function reaper_internal.emit(p_type text, p_subject text, p_data jsonb)
     returns void
     language plpgsql volatile

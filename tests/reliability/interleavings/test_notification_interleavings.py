@@ -28,8 +28,9 @@ select w.webhook_id as hook, c.lease as lease, c.outbox_id as number, c.event_id
 """
 SEND = "insert into public.sent select %(event)s::uuid, '{}' where %(event)s::uuid is not null"
 FINISH = """
-select reaper.finish_deliveries(%(hook)s, %(lease)s,
-                                jsonb_build_array(jsonb_build_object('outbox_id', %(number)s::bigint, 'status', 204)))
+select reaper.finish_deliveries(
+           %(hook)s, %(lease)s,
+           jsonb_build_array(jsonb_build_object('outbox_id', %(number)s::bigint, 'status', 204)))
  where %(lease)s::uuid is not null
 """
 EMIT = "select reaper_internal.emit('webhook.test', 'second', '{}')"
