@@ -44,6 +44,7 @@ COMMANDS = {
     "pause": Command("service", "Stop draining for a while: `reaper service pause drain`."),
     "resume": Command("service", "Resume draining: `reaper service resume drain`."),
     "service": Command("service", "List, run, pause and reschedule services."),
+    "lifecycle": Command("lifecycle", "Let pastes expire by code, size and age."),
     "policy": Command("policy", "Delete old rows of any table, by policies."),
     "jobs": Command("jobs", "List the job queue; free the jobs of dead workers."),
     "dlq": Command("dlq", "List, retry or write off deletions that were given up (DLQ)."),

@@ -18,6 +18,7 @@ from reaper.queries.doors import Doors
 from reaper.queries.expiry import Expiry
 from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
+from reaper.queries.lifecycle import Lifecycle
 from reaper.queries.login_and_sessions import LoginAndSessions
 from reaper.queries.ownership import Ownership
 from reaper.queries.retention import Retention
@@ -42,6 +43,7 @@ class Queries(
     Expiry,
     Intents,
     Jobs,
+    Lifecycle,
     Retention,
     LoginAndSessions,
     Ownership,

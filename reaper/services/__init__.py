@@ -9,6 +9,7 @@ from reaper.services import (
     drain,
     invalidations,
     job_rescue,
+    lifecycle,
     pending_reaper,
     prune,
     unreferenced,
@@ -26,5 +27,6 @@ ALL: tuple[Service, ...] = (
     accounts.SERVICE,
     job_rescue.SERVICE,
     unreferenced.SERVICE,
+    lifecycle.SERVICE,
     prune.SERVICE,
 )

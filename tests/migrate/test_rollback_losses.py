@@ -151,6 +151,13 @@ USED = {
         "changed in it: drain_slots, keep_codes",
         "update reaper.settings set drain_slots = default, keep_codes = default",
     ),
+    "lifecycle_rules": Thing(
+        14,
+        """create index pastes_created on public.pastes (created_at, short_code);
+           select reaper.add_lifecycle_rule('logs', 'log-', p_expiration_days => 30)""",
+        "1 lifecycle rules",
+        "select reaper.remove_lifecycle_rule('logs'); drop index public.pastes_created",
+    ),
     "backend_owners": Thing(
         11,
         """insert into reaper.backend_owners

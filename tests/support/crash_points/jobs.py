@@ -191,6 +191,8 @@ def look(app: App, errand: Errand) -> None:
         q.dlq_entry(1)
         q.policies()
         q.plan_policy("notes")
+        q.lifecycle_rules()
+        q.plan_lifecycle_rule("aged")
         q.policy_batch("notes")
         q.why(errand.code)
         q.objects_of_subject(errand.code)
@@ -227,6 +229,10 @@ def operate(app: App, _: Errand) -> None:
         q.enable_policy(policy)
         q.disable_policy(policy)
         q.remove_policy(policy)
+        q.add_lifecycle_rule(policy, "visit-", None, None, 30)
+        q.enable_lifecycle_rule(policy)
+        q.disable_lifecycle_rule(policy)
+        q.remove_lifecycle_rule(policy)
 
 
 def drain_unmarked(app: App, _: Errand) -> None:

@@ -31,6 +31,11 @@ grant select, delete, update (written_at) on notes to reaper_owner;
 select reaper.add_retention_policy('notes', 'notes', 'written_at', '30 days', 2);
 select reaper.enable_policy('notes');
 """
+RULE = """
+create index on pastes (created_at, short_code);
+select reaper.add_lifecycle_rule('aged', 'aged-', p_expiration_days => 30, p_enabled => true);
+"""
+AGE = "update pastes set created_at = created_at - interval '31 days' where short_code = %s"
 OLD_NOTES = (
     "insert into notes (written_at) select reaper.clock() - interval '31 days' from generate_series(1, 3)"
 )
@@ -75,6 +80,7 @@ class UnfinishedWork(World):
         for name in self.backends:
             self.sql("select reaper.register_backend(%s)", name)
         self.sql(NOTES)
+        self.sql(RULE)
         self.sql("update reaper.settings set clock_may_move = true")
         for service in ALL:
             self.sql(REGISTER, service.name, service.schedule, service.description)
@@ -101,6 +107,7 @@ class UnfinishedWork(World):
         self._make(f"unnamed-{number}", b"unnamed %d" % number, LIFE)
         self.sql(UNNAMED, f"unnamed-{number}")
         self.log.ended(f"unnamed-{number}")
+        self._leave_aged(f"aged-{number}")
         self._leave_open(number)
         self._remember(*due, *live[:2])
         self.advance_clock("2 seconds")
@@ -113,6 +120,12 @@ class UnfinishedWork(World):
     def _due(self) -> list[tuple[str, bytes]]:
         """Pastes that share some contents."""
         return [(f"due-{self.number}-{n}", b"%d of %d" % (n % 8, self.number)) for n in range(12)]
+
+    def _leave_aged(self, code: str) -> None:
+        """A paste that a lifecycle rule makes due, whenever it is applied."""
+        self._remember(self._make(code, b"content of %b" % code.encode(), LIFE))
+        self.sql(AGE, code)
+        self.log.doubt(code)
 
     def _leave_open(self, number: int) -> None:
         """Puts whose writers died before their upload and before their commit, also of an old application."""
