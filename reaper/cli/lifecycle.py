@@ -69,7 +69,9 @@ def add(
     with asking("lifecycle", database_url) as q:
         q.add_lifecycle_rule(name, prefix, min_size, max_size, days)
     typer.echo(f"lifecycle rule {name} is added and not enabled")
-    typer.echo(f"First check what it deletes: reaper lifecycle plan {name}. Then: reaper lifecycle enable {name}")
+    typer.echo(
+        f"First check what it deletes: reaper lifecycle plan {name}. Then: reaper lifecycle enable {name}"
+    )
 
 
 def list_rules(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
@@ -82,7 +84,12 @@ def list_rules(as_json: options.Json = False, database_url: options.Dsn = None) 
     if not found:
         typer.echo("no lifecycle rules; see reaper lifecycle add --help")
         return
-    columns = (Column("rule"), Column("state"), Column("last pass", wraps=True), Column("expires", wraps=True))
+    columns = (
+        Column("rule"),
+        Column("state"),
+        Column("last pass", wraps=True),
+        Column("expires", wraps=True),
+    )
     show_table(columns, [_row(rule) for rule in found])
 
 
@@ -134,7 +141,8 @@ def _in_words(rule: LifecycleRule) -> str:
         f"at least {rule.min_size:,} bytes" if rule.min_size is not None else "",
         f"at most {rule.max_size:,} bytes" if rule.max_size is not None else "",
     ]
-    return f"{', '.join(f for f in filters if f)}; {formatting.count(rule.expiration_days, 'day')} after creation"
+    after = formatting.count(rule.expiration_days, "day")
+    return f"{', '.join(f for f in filters if f)}; {after} after creation"
 
 
 def _last_pass(rule: LifecycleRule) -> str:

@@ -62,9 +62,7 @@ class Lifecycle(Area):
     @commits
     def apply_lifecycle_rule(self, name: str, limit: int) -> LifecyclePage:
         """Make those of the next page of old pastes due that match the rule."""
-        return self._db.only(
-            LifecyclePage, "select * from reaper.apply_lifecycle_rule(%s, %s)", name, limit
-        )
+        return self._db.only(LifecyclePage, "select * from reaper.apply_lifecycle_rule(%s, %s)", name, limit)
 
     @reads
     def lifecycle_rules(self) -> list[LifecycleRule]:

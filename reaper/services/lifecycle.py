@@ -36,9 +36,7 @@ def _goes_on(context: Context, rule: str, figures: Counter[str], failures: list[
     except ReaperError as error:
         failures.append(error)
         return False
-    figures.update(
-        looked_at=page.looked_at, expired=page.expired, skipped=page.skipped, refused=page.refused
-    )
+    figures.update(looked_at=page.looked_at, expired=page.expired, skipped=page.skipped, refused=page.refused)
     return not page.complete
 
 

@@ -153,10 +153,10 @@ USED = {
     ),
     "lifecycle_rules": Thing(
         14,
-        """create index pastes_created on public.pastes (created_at, short_code);
-           select reaper.add_lifecycle_rule('logs', 'log-', p_expiration_days => 30)""",
+        """insert into reaper.lifecycle_rules (name, prefix, expiration_days, created_by, created_at)
+           values ('logs', 'log-', 30, 'me', now())""",
         "1 lifecycle rules",
-        "select reaper.remove_lifecycle_rule('logs'); drop index public.pastes_created",
+        "select reaper.remove_lifecycle_rule('logs')",
     ),
     "backend_owners": Thing(
         11,

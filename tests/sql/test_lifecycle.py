@@ -18,7 +18,8 @@ def aged(db, paste):
         for name in names:
             paste(name, **{"content": f"of {name}", "expires": "1 year", **more})
             db.execute(
-                "update pastes set created_at = reaper.clock() - make_interval(days => %s) where short_code = %s",
+                "update pastes set created_at = reaper.clock() - make_interval(days => %s)"
+                " where short_code = %s",
                 [days, name],
             )
 
@@ -31,8 +32,8 @@ def rule(db):
 
     def add(name="old", days=30, **filters) -> str:
         db.execute(
-            "select reaper.add_lifecycle_rule(p_name => %s, p_prefix => %s, p_min_size => %s, p_max_size => %s,"
-            " p_expiration_days => %s, p_enabled => true)",
+            "select reaper.add_lifecycle_rule(p_name => %s, p_prefix => %s, p_min_size => %s,"
+            " p_max_size => %s, p_expiration_days => %s, p_enabled => true)",
             [name, filters.get("prefix"), filters.get("min_size"), filters.get("max_size"), days],
         )
         return name
@@ -54,7 +55,7 @@ def plan(db, name="old"):
     return record(db, "select * from reaper.plan_lifecycle_rule(%s)", name)
 
 
-def test_a_rule_needs_an_index_a_filter_and_an_age_and_says_what_to_do(db, paste):
+def test_a_rule_needs_an_index_a_filter_and_an_age_and_says_what_to_do(db):
     add = "select reaper.add_lifecycle_rule('old', 'log-', p_expiration_days => 30)"
     with refused("RP005", "no valid index led by created_at") as caught:
         db.execute(add)

@@ -18,6 +18,7 @@ from tests.reliability.mutants import (
     distributing,
     doors,
     dropping,
+    expiring,
     finishing,
     judging,
     leasing,
@@ -59,6 +60,7 @@ AREAS = (
     planning,
     queueing,
     judging,
+    expiring,
 )
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))
