@@ -227,6 +227,34 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class CopySweep:
+    """One window of the sweep: contents looked at, those that want a copy, and whether that was the last."""
+
+    looked_at: int
+    wanted: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTask:
+    """A copy to make, leased to this process: read from the first source with the right bytes, store, commit."""
+
+    intent_id: UUID
+    lease: UUID
+    content_hash: str
+    # None where no row says it.
+    size_bytes: int | None
+    # Whether the hash is the SHA-256 of the bytes.
+    sha256: bool
+    # replicate, move, repair
+    purpose: str
+    sources: list[str]
+    source_keys: list[str]
+    destination: str
+    object_key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """A paste that was made: where its bytes lie, and whether they are the ones that were uploaded for it."""
 
