@@ -153,6 +153,24 @@ class StoredObject:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenUpload:
+    """An object that was begun in parts and neither ended nor given up."""
+
+    key: str
+    upload_id: str
+    begun_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedParts:
+    """The parts of an open upload that a backend stores: number, bytes, when the last of them came."""
+
+    number: int = 0
+    size: int = 0
+    last_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredDigest:
     """What an object is, found by reading it; the SHA-256 in hexadecimal digits."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Protocol
 
-from reaper.model import CacheRead, Failed, StoredDigest, StoredObject
+from reaper.model import CacheRead, Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
 
 
 class ObjectStore(Protocol):
@@ -38,6 +38,15 @@ class ObjectStore(Protocol):
 
     def probe(self) -> None:
         """Write an object, find it, delete it; raise ReaperError where that does not work."""
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """Every upload in parts that is open, page by page; NotSupported where the store cannot list them."""
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        """What is stored of an open upload; None where there is no such upload."""
+
+    def abort(self, upload: OpenUpload) -> None:
+        """Give an open upload up with its parts; one that is gone is a success."""
 
     @property
     def notes(self) -> Sequence[str]:

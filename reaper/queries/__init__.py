@@ -21,6 +21,7 @@ from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
 from reaper.queries.lifecycle import Lifecycle
 from reaper.queries.login_and_sessions import LoginAndSessions
+from reaper.queries.multipart import Multipart
 from reaper.queries.ownership import Ownership
 from reaper.queries.retention import Retention
 from reaper.queries.services import Services
@@ -48,6 +49,7 @@ class Queries(
     Lifecycle,
     Retention,
     LoginAndSessions,
+    Multipart,
     Ownership,
     Services,
     Standby,

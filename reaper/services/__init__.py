@@ -10,6 +10,7 @@ from reaper.services import (
     invalidations,
     job_rescue,
     lifecycle,
+    multipart_cleanup,
     pending_reaper,
     prune,
     unreferenced,
@@ -28,5 +29,6 @@ ALL: tuple[Service, ...] = (
     job_rescue.SERVICE,
     unreferenced.SERVICE,
     lifecycle.SERVICE,
+    multipart_cleanup.SERVICE,
     prune.SERVICE,
 )

@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeVar
 
 from reaper.db.reconnecting_session import Session
 from reaper.errors import CircuitOpen, ReaperError, Unreachable
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
 from reaper.ports import ObjectStore
 from reaper.queries import Queries
 from reaper.telemetry.events import Telemetry
@@ -153,6 +153,21 @@ class GuardedStore:
     def check(self) -> None:
         """Look at the bucket, whatever the circuit says: this is how one finds out that it works again."""
         self._store.check()
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """Every upload in parts that is open, page by page."""
+        with self._guarded():
+            yield from self._store.uploads()
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        """What is stored of an open upload; None where there is none."""
+        with self._guarded():
+            return self._store.parts(upload)
+
+    def abort(self, upload: OpenUpload) -> None:
+        """Give an open upload up with its parts."""
+        with self._guarded():
+            self._store.abort(upload)
 
     @property
     def notes(self) -> Sequence[str]:

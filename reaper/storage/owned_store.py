@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from reaper.errors import ReaperError, describe
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
 from reaper.ports import ObjectStore
 from reaper.storage.owner_marker import is_own
 from reaper.storage.ownership import Ownership
@@ -62,6 +62,19 @@ class OwnedStore:
     def check(self) -> None:
         """Look at the bucket: whether it answers, not whose it is, since its objects can be read."""
         self._store.check()
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """Every upload in parts that is open, page by page."""
+        return self._store.uploads()
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        """What is stored of an open upload; None where there is none."""
+        return self._store.parts(upload)
+
+    def abort(self, upload: OpenUpload) -> None:
+        """Give an open upload up with its parts."""
+        self._ownership.require(self._name)
+        self._store.abort(upload)
 
     @property
     def notes(self) -> Sequence[str]:

@@ -4,17 +4,20 @@ import contextlib
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, unquote
 
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
 from reaper.storage.owner_marker import is_own
 
 # No key begins so: quoted keys have no such character.
 UNDER_WAY = "~"
+UPLOAD = "~upload:"
 BARE = "~bare"
 
 
@@ -77,6 +80,32 @@ class FolderStore:
 
     def check(self) -> None:
         """It is there."""
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """A file for each, beside the objects, as old as its last part."""
+        for name in sorted(os.listdir(self.root)):
+            if name.startswith(UPLOAD):
+                _, upload_id, key = name.split(":", 2)
+                yield OpenUpload(unquote(key), upload_id, self._written(name))
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        name = f"{UPLOAD}{upload.upload_id}:{quote(upload.key, safe='')}"
+        try:
+            return UploadedParts(1, (self.root / name).stat().st_size, self._written(name))
+        except FileNotFoundError:
+            return None
+
+    def abort(self, upload: OpenUpload) -> None:
+        (self.root / f"{UPLOAD}{upload.upload_id}:{quote(upload.key, safe='')}").unlink(missing_ok=True)
+
+    def leave_upload(self, key: str, data: bytes, age: float) -> None:
+        """Leave an upload of one part that nobody ends, so many seconds old."""
+        name = self.root / f"{UPLOAD}{secrets.token_hex(8)}:{quote(key, safe='')}"
+        name.write_bytes(data)
+        os.utime(name, (time.time() - age,) * 2)
+
+    def _written(self, name: str) -> datetime:
+        return datetime.fromtimestamp((self.root / name).stat().st_mtime, UTC)
 
     def keys(self) -> set[str]:
         """Everything that lies in it but what is reaper's own."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
 from reaper.ports import ObjectStore
 
 Hook = Callable[[str], object]
@@ -68,6 +68,18 @@ class WatchedStore:
     def check(self) -> None:
         self._ask()
         self.store.check()
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        self._ask()
+        yield from self.store.uploads()
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        self._ask()
+        return self.store.parts(upload)
+
+    def abort(self, upload: OpenUpload) -> None:
+        self._ask()
+        self.store.abort(upload)
 
     @property
     def notes(self) -> Sequence[str]:

@@ -170,6 +170,22 @@ class Bucket:
         with self._gate:
             self._client.abort_multipart_upload(Bucket=self.name, Key=key, UploadId=upload)
 
+    def open_uploads(self, prefix: str) -> Iterator[Sequence[Any]]:
+        """The uploads in parts below the prefix that are open, page by page."""
+        pages = self._client.get_paginator("list_multipart_uploads").paginate(
+            Bucket=self.name, Prefix=prefix, PaginationConfig=self._paging
+        )
+        for page in self._one_by_one(pages):
+            yield page.get("Uploads", ())
+
+    def parts(self, key: str, upload: str) -> Iterator[Sequence[Any]]:
+        """The parts of an open upload, page by page."""
+        pages = self._client.get_paginator("list_parts").paginate(
+            Bucket=self.name, Key=key, UploadId=upload, PaginationConfig=self._paging
+        )
+        for page in self._one_by_one(pages):
+            yield page.get("Parts", ())
+
     @contextmanager
     def reading(self, key: str) -> Iterator[StreamingBody | None]:
         """The object's bytes as they arrive, or None if the store says that there is no such object."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from botocore.exceptions import ClientError
 
-from reaper.errors import ReaperError, Unreachable
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.errors import NotSupported, ReaperError, Unreachable, UploadAborted
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
 from reaper.storage.request_gate import AdmissionGate
 from reaper.storage.s3 import errors
 from reaper.storage.s3.batch_delete import BatchDelete
@@ -89,7 +89,16 @@ class S3Store:
         """Store these bytes, read from where the seekable body stands; when it returns they are there."""
         file = io.BytesIO(body) if isinstance(body, bytes) else body
         with self._in_time() as in_time:
-            Upload(self._requests, self._prefix + key, file, size, self._options, in_time).run()
+            upload = Upload(self._requests, self._prefix + key, file, size, self._options, in_time)
+            try:
+                upload.run()
+            except ClientError as error:
+                if not errors.says_no_upload(error):
+                    raise
+                raise UploadAborted(
+                    f"the upload of {key} to {self!r} was aborted before it was complete",
+                    "The service multipart_cleanup, a rule of the bucket or a person deleted its parts: put it again.",
+                ) from None
 
     def create(self, key: str, body: bytes) -> bool:
         """Store these few bytes unless the key exists, which is False."""
@@ -118,6 +127,41 @@ class S3Store:
         """Read the object and say what it is; None only where the store says that there is none."""
         with self._arriving(key) as pieces:
             return None if pieces is None else _digest(pieces)
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """Every upload in parts that is open, page by page; NotSupported where the store cannot list them."""
+        with self._known():
+            for page in self._requests.open_uploads(self._prefix):
+                for found in page:
+                    # Some stores do not heed the prefix.
+                    if found["Key"].startswith(self._prefix):
+                        key = found["Key"].removeprefix(self._prefix)
+                        yield OpenUpload(key, found["UploadId"], found["Initiated"])
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        """What is stored of an open upload; None where there is no such upload."""
+        with self._known():
+            try:
+                found = [
+                    part
+                    for page in self._requests.parts(self._prefix + upload.key, upload.upload_id)
+                    for part in page
+                ]
+            except ClientError as error:
+                if not errors.says_no_upload(error):
+                    raise
+                return None
+        times = [part["LastModified"] for part in found]
+        return UploadedParts(len(found), sum(part["Size"] for part in found), max(times, default=None))
+
+    def abort(self, upload: OpenUpload) -> None:
+        """Give an open upload up with its parts; one that is gone is a success."""
+        with self._known():
+            try:
+                self._requests.drop_parts(self._prefix + upload.key, upload.upload_id)
+            except ClientError as error:
+                if not errors.says_no_upload(error):
+                    raise
 
     def create_bucket(self) -> None:
         """Make the bucket itself, on a store of one's own."""
@@ -181,6 +225,20 @@ class S3Store:
             yield in_time
         except (*errors.REQUEST_ERRORS, TimeoutError) as error:
             raise self._too_late() if self._clock() >= ends_at else self._explain(error) from None
+
+    @contextmanager
+    def _known(self) -> Iterator[None]:
+        """Requests that not every store knows."""
+        with self._explained():
+            try:
+                yield
+            except ClientError as error:
+                if not errors.says_unknown(error):
+                    raise
+                raise NotSupported(
+                    f"{self!r} does not list uploads in parts",
+                    "Abandoned uploads have to be deleted by a rule of the store itself.",
+                ) from None
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

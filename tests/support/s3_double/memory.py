@@ -8,6 +8,7 @@ import itertools
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Self
 from urllib.parse import parse_qsl, quote, unquote
 from xml.etree import ElementTree
@@ -111,6 +112,9 @@ class Bucket:
     def __init__(self) -> None:
         self.objects: dict[bytes, Stored] = {}
         self.uploads: dict[str, tuple[str, str, dict[int, bytes]]] = {}
+        # Of each open upload: when it began, and when each part came.
+        self.began: dict[str, datetime] = {}
+        self.came: dict[tuple[str, int], datetime] = {}
         self._order: list[bytes] = []
 
     def put(self, key: str, stored: Stored) -> None:
@@ -253,6 +257,7 @@ class Buckets:
     def _create_multipart_upload(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         upload = f"upload-{next(self._numbers)}"
         bucket.uploads[upload] = (asked.key, asked.headers.get("content-type", ""), {})
+        bucket.began[upload] = datetime.now(UTC)
         return Reply(
             200,
             f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>",
@@ -265,6 +270,7 @@ class Buckets:
         if not _is_whole(asked, body):
             return error(400, "BadDigest")
         upload[2][int(asked.query["partNumber"])] = body
+        bucket.came[asked.query["uploadId"], int(asked.query["partNumber"])] = datetime.now(UTC)
         headers = {"ETag": Stored(body, "").etag}
         if crc32 := asked.headers.get("x-amz-checksum-crc32"):
             headers["x-amz-checksum-crc32"] = crc32
@@ -290,18 +296,32 @@ class Buckets:
         gone = bucket.uploads.pop(asked.query["uploadId"], None)
         return Reply(204) if gone else error(404, "NoSuchUpload")
 
-    def _list_multipart_uploads(self, bucket: Bucket, _asked: Request, _body: bytes) -> Reply:
+    def _list_multipart_uploads(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         uploads = "".join(
-            f"<Upload><Key>{escape(upload[0])}</Key><UploadId>{name}</UploadId></Upload>"
+            f"<Upload><Key>{escape(upload[0])}</Key><UploadId>{name}</UploadId>"
+            f"<Initiated>{bucket.began[name].isoformat()}</Initiated></Upload>"
             for name, upload in bucket.uploads.items()
+            if upload[0].startswith(asked.query.get("prefix", ""))
         )
         return Reply(200, f"<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>")
+
+    def _list_parts(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
+        name = asked.query["uploadId"]
+        if name not in bucket.uploads:
+            return error(404, "NoSuchUpload")
+        parts = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><Size>{len(body)}</Size>"
+            f"<LastModified>{bucket.came[name, number].isoformat()}</LastModified></Part>"
+            for number, body in sorted(bucket.uploads[name][2].items())
+        )
+        return Reply(200, f"<ListPartsResult>{parts}</ListPartsResult>")
 
 
 def _operation(method: str, has_key: bool, query: dict[str, str]) -> str:
     """The name that boto3 gives to such a request."""
     of_key = {"GET": "get_object", "HEAD": "head_object", "PUT": "put_object", "DELETE": "delete_object"}
     of_upload = {
+        "GET": "list_parts",
         "PUT": "upload_part",
         "POST": "complete_multipart_upload",
         "DELETE": "abort_multipart_upload",
