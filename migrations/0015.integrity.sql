@@ -43,10 +43,11 @@ create table if not exists reaper.sightings (
     size_bytes   bigint      not null,
     first_seen   timestamptz not null,
     last_seen    timestamptz not null,
-    retired_xid  xid8,
+    retired_at   timestamptz,
+    barrier      xid8,
     primary key (backend, object_key)
 );
-create index if not exists sightings_retired on reaper.sightings (object_key) where retired_xid is not null;
+create index if not exists sightings_retired on reaper.sightings (object_key) where retired_at is not null;
 create index if not exists sightings_age on reaper.sightings (backend, first_seen);
 
 create table if not exists reaper.suspects (
@@ -113,8 +114,9 @@ comment on column reaper.sightings.object_key is 'Key of the object.';
 comment on column reaper.sightings.size_bytes is 'Size of the object in bytes.';
 comment on column reaper.sightings.first_seen is 'When the object was first seen with this size.';
 comment on column reaper.sightings.last_seen is 'When the object was last seen.';
-comment on column reaper.sightings.retired_xid is
-    'Transaction that retired the name before its deletion; the object is queued once every transaction that is older has ended.';
+comment on column reaper.sightings.retired_at is 'When the name was retired, because the object is to be deleted; null = it is not.';
+comment on column reaper.sightings.barrier is
+    'First transaction that began after the name was retired for all to see: once every older one has ended, no row that names the object can appear, and it is queued.';
 comment on table reaper.suspects is 'Copies that were not found once; a second look, at least 15 minutes later or at the end of a pass, decides.';
 comment on column reaper.suspects.backend is 'Backend of the copy.';
 comment on column reaper.suspects.object_key is 'Object key of the copy.';

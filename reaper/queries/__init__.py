@@ -17,6 +17,7 @@ from reaper.queries.copies import Copies
 from reaper.queries.dlq import Dlq
 from reaper.queries.doors import Doors
 from reaper.queries.expiry import Expiry
+from reaper.queries.integrity import Integrity
 from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
 from reaper.queries.lifecycle import Lifecycle
@@ -44,6 +45,7 @@ class Queries(
     Dlq,
     Doors,
     Expiry,
+    Integrity,
     Intents,
     Jobs,
     Lifecycle,

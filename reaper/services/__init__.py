@@ -13,6 +13,7 @@ from reaper.services import (
     multipart_cleanup,
     pending_reaper,
     prune,
+    reconciler,
     unreferenced,
     watchdog,
 )
@@ -30,5 +31,6 @@ ALL: tuple[Service, ...] = (
     unreferenced.SERVICE,
     lifecycle.SERVICE,
     multipart_cleanup.SERVICE,
+    reconciler.SERVICE,
     prune.SERVICE,
 )

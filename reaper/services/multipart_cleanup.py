@@ -2,8 +2,8 @@
 
 Each backend's open uploads below our prefix are looked at. One whose last part is older than
 `settings.multipart_max_age` is aborted with its parts, unless a put or a copy that is not settled holds it.
-The parts are looked at right before, so an upload that is slow and lives keeps them; a writer that returns all
-the same is told, and begins again.
+The parts are looked at right before, so an upload that is slow and lives keeps them; a writer that returns is
+told so, and begins again.
 """
 
 from __future__ import annotations

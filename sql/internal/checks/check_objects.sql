@@ -40,6 +40,7 @@ as $$
     select 'a retired name is queued for deletion', k.object_key, format('retired at %s, and in no batch and no queue', k.retired_at)
       from reaper.retired_keys k
      where not exists (select from queued o where o.object_key = k.object_key)
+       and not exists (select from reaper.sightings s where s.object_key = k.object_key and s.retired_at is not null)
     union all
     select 'an upload has its name to itself', i.object_key, format('intent %s uploads to this key, and %s uses it too', i.intent_id, u.place)
       from reaper.put_intents i
