@@ -161,6 +161,14 @@ class StoredDigest:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredHead:
+    """What a store says of an object: its size and, where it has one of the whole object, its SHA-256."""
+
+    size: int
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CacheRead:
     """What the cache has of a paste; where nothing, the ticket to fill it, if it can be filled."""
 
