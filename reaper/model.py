@@ -235,6 +235,56 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class CopySweep:
+    """One window of the sweep: contents looked at, those that want a copy, and whether that was the last."""
+
+    looked_at: int
+    wanted: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTask:
+    """A copy to make, leased to this process: read from the first source with the right bytes, store, commit."""
+
+    intent_id: UUID
+    lease: UUID
+    content_hash: str
+    # None where no row says it.
+    size_bytes: int | None
+    # Whether the hash is the SHA-256 of the bytes.
+    sha256: bool
+    # replicate, move, repair
+    purpose: str
+    sources: list[str]
+    source_keys: list[str]
+    destination: str
+    object_key: str
+    # Whether the stored object is to be compared.
+    verify: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCopy:
+    """The object of a copy that is stored: where it was read from, and what it is."""
+
+    intent_id: UUID
+    source: str
+    size_bytes: int
+    sha256: str | None
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCopy:
+    """A copy that was not made; without an error it was given back. Uploaded also where that is unknown."""
+
+    intent_id: UUID
+    error: str | None
+    uploaded: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """A paste that was made: where its bytes lie, and whether they are the ones that were uploaded for it."""
 

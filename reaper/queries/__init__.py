@@ -13,6 +13,7 @@ from reaper.queries.checks import Checks
 from reaper.queries.circuits import Circuits
 from reaper.queries.cleanup import Cleanup
 from reaper.queries.clock import Clock
+from reaper.queries.copies import Copies
 from reaper.queries.dlq import Dlq
 from reaper.queries.doors import Doors
 from reaper.queries.expiry import Expiry
@@ -37,6 +38,7 @@ class Queries(
     Circuits,
     Cleanup,
     Clock,
+    Copies,
     Dlq,
     Doors,
     Expiry,
