@@ -243,6 +243,7 @@ class App(Adapters):
         self._require_queue()
         runner, dispatcher = self.runner(slots, services), self.dispatcher()
         dispatcher.register(runner.services.values())
+        dispatcher.start(runner.services.values())
         return Runtime(dispatcher, runner, self.heartbeat(takes_jobs=True))
 
     def _ask_health(self) -> Health:

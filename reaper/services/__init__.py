@@ -11,6 +11,7 @@ from reaper.services import (
     job_rescue,
     pending_reaper,
     prune,
+    replicator,
     unreferenced,
     watchdog,
 )
@@ -23,6 +24,7 @@ ALL: tuple[Service, ...] = (
     invalidations.SERVICE,
     pending_reaper.SERVICE,
     breaker_watchdog.SERVICE,
+    replicator.SERVICE,
     accounts.SERVICE,
     job_rescue.SERVICE,
     unreferenced.SERVICE,

@@ -7,10 +7,10 @@ source, the second another time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reaper.errors import ContentLost, ReaperError, Unreachable, describe
+from reaper.errors import CircuitOpen, ContentLost, ForeignBucket, ReaperError, Unreachable, describe
 from reaper.ports import Begun, ObjectStore, Reading
 
 MISSING, CORRUPT = "missing", "corrupt"
@@ -18,7 +18,7 @@ MISSING, CORRUPT = "missing", "corrupt"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What an object must be: its size where that is known, its SHA-256 where the name of the content is one."""
+    """What an object must be: its size where that is known, its SHA-256 where the hash is one."""
 
     size: int | None
     sha256: str | None
@@ -46,17 +46,30 @@ class ArrivedWrong(ReaperError):
     """The destination does not have the bytes that were sent."""
 
 
-@dataclass(frozen=True)
 class Copying:
-    """One object; `begun` hears of an upload in parts, `verify` asks for a look at what was written."""
+    """One object; `begun` hears of an upload in parts, `verify` asks for a look at what was written.
 
-    source: ObjectStore
-    source_key: str
-    destination: ObjectStore
-    key: str
-    expected: Expected
-    verify: bool
-    begun: Begun
+    `sent` says whether bytes may lie at the destination, however it ended.
+    """
+
+    def __init__(
+        self,
+        source: ObjectStore,
+        source_key: str,
+        destination: ObjectStore,
+        key: str,
+        expected: Expected,
+        verify: bool,
+        begun: Begun,
+    ) -> None:
+        self.source = source
+        self.source_key = source_key
+        self.destination = destination
+        self.key = key
+        self.expected = expected
+        self.verify = verify
+        self.sent = False
+        self._tell = begun
 
     def run(self) -> Copied:
         """Copy; SourceFailed or ReaperError where that does not work."""
@@ -69,12 +82,16 @@ class Copying:
             return None
         size = self._size_of_source()
         try:
-            self.destination.copy(address, self.source_key, self.key, size, self.begun)
+            self.destination.copy(address, self.source_key, self.key, size, self._begun)
+        except (CircuitOpen, ForeignBucket):
+            raise
         except Unreachable:
+            self.sent = True
             raise
         except ReaperError:
             # It does not copy between these buckets; read and written they are all the same.
             return None
+        self.sent = True
         if not self.verify:
             return Copied(size, None, verified=False)
         try:
@@ -83,6 +100,13 @@ class Copying:
             # Whose fault that is, is seen when the source is read.
             return None
         return Copied(size, sha256, verified=True)
+
+    def _begun(self, upload: str) -> None:
+        self.sent = True
+        self._tell(upload)
+
+    def _complete(self) -> None:
+        self.sent = True
 
     def _size_of_source(self) -> int:
         try:
@@ -105,8 +129,8 @@ class Copying:
 
     def _stream(self) -> Copied:
         found = self._read()
-        sums = Sums(found.pieces, found.size, self.expected.sha256)
-        compared = self.destination.write(self.key, Reading(found.size, iter(sums)), self.begun)
+        sums = Sums(found.pieces, found.size, self.expected.sha256, self._complete)
+        compared = self.destination.write(self.key, Reading(found.size, iter(sums)), self._begun)
         if self.verify and not compared:
             self._look(found.size, sums.sha256)
         return Copied(found.size, sums.sha256, verified=self.verify or compared)
@@ -150,9 +174,15 @@ class Copying:
 
 
 class Sums:
-    """Pieces that are counted and hashed as they pass; they end in SourceFailed where they are not what they must be."""
+    """Pieces that are counted and hashed as they pass; they end in SourceFailed where they are wrong.
 
-    def __init__(self, pieces: Iterator[bytes], size: int, expected: str | None) -> None:
+    `complete` is called when all of them have passed and are right.
+    """
+
+    def __init__(
+        self, pieces: Iterator[bytes], size: int, expected: str | None, complete: Callable[[], None]
+    ) -> None:
+        self._complete = complete
         self._pieces = pieces
         self._size = size
         self._expected = expected
@@ -173,6 +203,7 @@ class Sums:
             raise SourceFailed(CORRUPT, f"{size} bytes came instead of {self._size}")
         if self._expected is not None and self.sha256 != self._expected:
             raise SourceFailed(CORRUPT, f"its SHA-256 is {self.sha256}")
+        self._complete()
 
     def _next(self) -> bytes | None:
         try:
