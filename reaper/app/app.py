@@ -285,7 +285,7 @@ class App(Adapters):
         return Store(
             pool=pool,
             writer=Writer(pool, self.stores),
-            reader=Reader(pool, self.stores, self.settings.check_hashes),
+            reader=Reader(pool, self.stores, self.settings.check_hashes, telemetry=self.telemetry),
             cache=self.paste_cache,
             largest_cached=self.settings.cache_max_bytes,
         )
