@@ -35,6 +35,7 @@ create table if not exists reaper.copy_intents (
     begun_at          timestamptz      not null,
     lease             uuid             not null,
     lease_until       timestamptz      not null,
+    upload_id         text,
     constraint copy_intents_object_key unique (destination, object_key),
     constraint copy_intents_content unique (content_hash, destination),
     constraint copy_intents_replaces_check check ((replaces_backend is null) = (replaces_key is null))
@@ -127,6 +128,7 @@ comment on column reaper.copy_intents.replaces_key is 'Object key of the copy th
 comment on column reaper.copy_intents.begun_at is 'When the intent was committed.';
 comment on column reaper.copy_intents.lease is 'Token of the process that copies; commit_copy() and fail_copy() need it.';
 comment on column reaper.copy_intents.lease_until is 'When the lease ends unless renew_copies() extends it.';
+comment on column reaper.copy_intents.upload_id is 'Identifier of the multipart upload to object_key; null = none was begun.';
 comment on table reaper.copy_wants is 'Contents with too few good copies, one row each. claim_copies() takes the most endangered that are due.';
 comment on column reaper.copy_wants.content_hash is 'Hash of the content.';
 comment on column reaper.copy_wants.good is 'Number of good, readable copies when the row was written; 0 = none, nothing can be copied.';

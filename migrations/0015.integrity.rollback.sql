@@ -1,6 +1,6 @@
 -- Drops the tables of the comparison with the backends, unless a name is retired for a deletion or a backend is not on report; sightings and
 -- suspects are found anew.
--- locks: reaper.put_intents, reaper.copy_intents, reaper.settings and these tables ACCESS EXCLUSIVE, for moments
+-- locks: reaper.put_intents, reaper.settings and these tables ACCESS EXCLUSIVE, for moments
 -- guarded: true
 do $$
 declare
@@ -24,5 +24,4 @@ alter table reaper.settings
     drop column if exists corrupt_brake,
     drop column if exists scrub_bytes_per_day,
     drop column if exists multipart_max_age;
-alter table reaper.copy_intents drop column if exists upload_id;
 alter table reaper.put_intents drop column if exists upload_id;

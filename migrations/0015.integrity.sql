@@ -1,6 +1,6 @@
 -- Adds what services need that compare PostgreSQL with the backends: the state of each backend's comparison, objects that no row names,
 -- copies under suspicion, uploads in parts, and settings.
--- locks: reaper.put_intents, reaper.copy_intents and reaper.settings ACCESS EXCLUSIVE, for a moment
+-- locks: reaper.put_intents and reaper.settings ACCESS EXCLUSIVE, for a moment
 -- depends: 0013.copies
 create table if not exists reaper.reconciliations (
     backend      text collate "C" not null primary key,
@@ -61,7 +61,6 @@ create table if not exists reaper.suspects (
 );
 
 alter table reaper.put_intents add column if not exists upload_id text;
-alter table reaper.copy_intents add column if not exists upload_id text;
 alter table reaper.settings
     add column if not exists missing_brake numeric not null default 0.05 constraint settings_missing_brake_check
                              check (missing_brake between 0 and 1),
@@ -125,7 +124,6 @@ comment on column reaper.suspects.first_seen is 'When it was first not found.';
 comment on column reaper.suspects.next_attempt is 'Earliest time of the second look.';
 comment on column reaper.suspects.pass is 'Pass of the reconciler that found it; null = the scrubber did.';
 comment on column reaper.put_intents.upload_id is 'Name of the upload in parts on the backend; null = none was begun.';
-comment on column reaper.copy_intents.upload_id is 'Name of the upload in parts on the destination; null = none was begun.';
 comment on column reaper.settings.missing_brake is
     'A pass of the reconciler stops and changes nothing if more than this share of the objects, and at least 50, is missing: the bucket is probably the wrong one.';
 comment on column reaper.settings.corrupt_brake is

@@ -179,6 +179,14 @@ class StoredDigest:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredHead:
+    """What a store says of an object: its size and, where it has one of the whole object, its SHA-256."""
+
+    size: int
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CacheRead:
     """What the cache has of a paste; where nothing, the ticket to fill it, if it can be filled."""
 
@@ -270,6 +278,28 @@ class CopyTask:
     source_keys: list[str]
     destination: str
     object_key: str
+    # Whether the stored object is to be compared.
+    verify: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCopy:
+    """The object of a copy that is stored: where it was read from, and what it is."""
+
+    intent_id: UUID
+    source: str
+    size_bytes: int
+    sha256: str | None
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCopy:
+    """A copy that was not made; without an error it was given back. Uploaded also where that is unknown."""
+
+    intent_id: UUID
+    error: str | None
+    uploaded: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from reaper.model import CacheRead, Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
+from reaper.model import CacheRead, Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+
+# Called with the name of an upload in parts, before its first part is sent.
+Begun = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An object as it arrives: its size, and its bytes in pieces of a few megabytes.
+
+    Each piece is a request of its own, made when the piece is asked for; between two of them none is under
+    way. The pieces end in ContentLost where the bytes are not those of the checksum that the store keeps.
+    """
+
+    size: int
+    pieces: Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store is: two with the same server can copy without the bytes passing through here.
+
+    The server stands for an endpoint and a login; none means that it cannot copy.
+    """
+
+    server: str | None
+    bucket: str
+    prefix: str = ""
 
 
 class ObjectStore(Protocol):
@@ -35,6 +63,26 @@ class ObjectStore(Protocol):
 
     def digest(self, key: str) -> StoredDigest | None:
         """Read the object and say what it is; None only where the store says that there is none."""
+
+    def read(self, key: str) -> Reading | None:
+        """The object's bytes, piece by piece; None only where the store says that there is none."""
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        """Store what is read, in parts where it is large; nothing is left where the pieces end in an error.
+
+        Whether the store has compared the bytes with their checksum; one that compares nothing is not
+        believed.
+        """
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        """Let the server copy an object of this size from another of its buckets, in parts where it is large."""
+
+    def head(self, key: str) -> StoredHead | None:
+        """What the store says of an object; None only where it says that there is none."""
+
+    @property
+    def address(self) -> Address:
+        """Where the store is."""
 
     def probe(self) -> None:
         """Write an object, find it, delete it; raise ReaperError where that does not work."""

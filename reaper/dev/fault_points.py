@@ -23,8 +23,8 @@ COMMITS = tuple(sorted(name for name, effect in Queries.effects.items() if effec
 READS = tuple(sorted(name for name, effect in Queries.effects.items() if effect is Effect.READS))
 PORTS = {
     "objects": (
-        *("abort", "check", "create", "delete", "digest", "find", "get", "list", "parts", "probe", "put"),
-        "uploads",
+        *("abort", "check", "copy", "create", "delete", "digest", "find", "get", "head", "list", "parts"),
+        *("probe", "put", "read", "uploads", "write"),
     ),
     "cache": ("check", "codes", "drop", "forget", "present"),
     "pastes": ("drop", "fill", "read"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
-from reaper.model import CopySweep, CopyTask
+from reaper.model import CopySweep, CopyTask, FailedCopy, StoredCopy
 from reaper.queries.base import Area, commits
 
 
@@ -27,26 +28,49 @@ class Copies(Area):
         return int(self._db.value("select reaper.renew_copies(%s)", lease))
 
     @commits
-    def commit_copy(self, task: CopyTask, source: str, size: int, sha256: str | None, verified: bool) -> str:
-        """Make the stored object a copy: 'copied', 'moved', 'repaired', 'content_gone' or 'not_needed'."""
-        return str(
+    def commit_copies(self, lease: UUID, stored: Sequence[StoredCopy]) -> dict[UUID, str]:
+        """Make stored objects copies: 'copied', 'moved', 'repaired', 'content_gone', 'not_needed', …"""
+        rows = self._db.tuples(
+            "select intent_id, outcome from reaper.commit_copies(%s, %s, %s, %s, %s, %s)",
+            lease,
+            [copy.intent_id for copy in stored],
+            [copy.source for copy in stored],
+            [copy.size_bytes for copy in stored],
+            [copy.sha256 for copy in stored],
+            [copy.verified for copy in stored],
+        )
+        return dict(rows)
+
+    @commits
+    def fail_copies(self, lease: UUID, failed: Sequence[FailedCopy]) -> int:
+        """End copies that could not be made; how many the lease still held."""
+        return int(
             self._db.value(
-                "select reaper.commit_copy(%s, %s, %s, %s, %s, %s)",
-                task.intent_id,
-                task.lease,
-                source,
-                size,
-                sha256,
-                verified,
+                "select reaper.fail_copies(%s, %s, %s, %s)",
+                lease,
+                [copy.intent_id for copy in failed],
+                [copy.error for copy in failed],
+                [copy.uploaded for copy in failed],
             )
         )
 
     @commits
-    def fail_copy(self, task: CopyTask, error: str, uploaded: bool) -> bool:
-        """End a copy that could not be made; whether its content still wants one."""
+    def note_upload(self, task: CopyTask, upload_id: str) -> bool:
+        """Record the multipart upload of a copy; False when the lease is lost."""
+        return bool(
+            self._db.value("select reaper.note_upload(%s, %s, %s)", task.intent_id, task.lease, upload_id)
+        )
+
+    @commits
+    def enqueue_late_copy(self, task: CopyTask) -> bool:
+        """Queue the object of a copy whose intent is gone, unless it is a copy or queued; whether it was."""
         return bool(
             self._db.value(
-                "select reaper.fail_copy(%s, %s, %s, %s)", task.intent_id, task.lease, error, uploaded
+                "select reaper.enqueue_late_upload(%s, %s, %s, %s)",
+                task.destination,
+                task.object_key,
+                task.content_hash,
+                task.size_bytes,
             )
         )
 

@@ -14,6 +14,7 @@ from reaper.services import (
     pending_reaper,
     prune,
     reconciler,
+    replicator,
     unreferenced,
     watchdog,
 )
@@ -26,6 +27,7 @@ ALL: tuple[Service, ...] = (
     invalidations.SERVICE,
     pending_reaper.SERVICE,
     breaker_watchdog.SERVICE,
+    replicator.SERVICE,
     accounts.SERVICE,
     job_rescue.SERVICE,
     unreferenced.SERVICE,

@@ -83,5 +83,7 @@ class Service:
     description: str
     locked: bool = True
     enabled: bool = True
+    # Whether a worker that starts queues it at once, whatever the schedule says.
+    at_start: bool = False
     # Whether it deletes or stores objects; who runs one by hand finds out first whose the buckets are.
     changes_buckets: bool = True

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from reaper.errors import ReaperError, describe
-from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
-from reaper.ports import ObjectStore
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, ObjectStore, Reading
 from reaper.storage.owner_marker import is_own
 from reaper.storage.ownership import Ownership
 
@@ -53,6 +53,29 @@ class OwnedStore:
     def digest(self, key: str) -> StoredDigest | None:
         """What the object is; None where there is none."""
         return self._store.digest(key)
+
+    def read(self, key: str) -> Reading | None:
+        """The object's bytes, piece by piece; None where there is none."""
+        return self._store.read(key)
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        """Store what is read."""
+        self._ownership.require(self._name)
+        return self._store.write(key, reading, begun)
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        """Let the server copy an object."""
+        self._ownership.require(self._name)
+        self._store.copy(source, source_key, key, size, begun)
+
+    def head(self, key: str) -> StoredHead | None:
+        """What the store says of an object; None where there is none."""
+        return self._store.head(key)
+
+    @property
+    def address(self) -> Address:
+        """Where the store is."""
+        return self._store.address
 
     def probe(self) -> None:
         """Write, find and delete an object; that alone makes no bucket ours."""

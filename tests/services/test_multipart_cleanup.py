@@ -17,7 +17,7 @@ class Uploads:
 
     def begin(self, key: str, began: timedelta, *came: timedelta) -> str:
         name = f"upload-of-{key}"
-        self.bucket.uploads[name] = (key, "", {n: b"12345" for n in range(1, len(came) + 1)})
+        self.bucket.uploads[name] = (key, "", dict.fromkeys(range(1, len(came) + 1), b"12345"))
         self.bucket.began[name] = datetime.now(UTC) - began
         for number, age in enumerate(came, start=1):
             self.bucket.came[name, number] = datetime.now(UTC) - age
@@ -44,7 +44,7 @@ def test_what_is_abandoned_goes_and_what_is_young_or_held_or_foreign_stays(
     query = "select uploads, upload_parts, upload_bytes, oldest_upload < now() - interval '10 days'"
     assert world.sql(f"{query} from reaper.reconciliations") == [(3, 2, 10, True)]
     # The intent names another upload than the one that its writer began and gave up.
-    world.sql("select reaper.note_upload(intent_id, 'another') from reaper.put_intents")
+    world.sql("select reaper.note_put_upload(intent_id, 'another') from reaper.put_intents")
     world.advance_clock("24 hours")
     in_process.run_service("multipart_cleanup")
     assert uploads.keys() == set()

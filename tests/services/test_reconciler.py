@@ -44,7 +44,10 @@ def sighted(world: WorkerWorld) -> set[str]:
 
 
 def troubled(world: WorkerWorld) -> set[str]:
-    return {row[0] for row in world.sql("select object_key from reaper.object_locations where trouble = 'missing'")}
+    return {
+        row[0]
+        for row in world.sql("select object_key from reaper.object_locations where trouble = 'missing'")
+    }
 
 
 def leaked(world: WorkerWorld, number: int = 3) -> list[str]:

@@ -12,13 +12,18 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, unquote
 
-from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
+from reaper.errors import ReaperError
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, Reading
 from reaper.storage.owner_marker import is_own
 
 # No key begins so: quoted keys have no such character.
 UNDER_WAY = "~"
 UPLOAD = "~upload:"
 BARE = "~bare"
+COPIES = "~copies"
+# Pieces are small here, so that a small object has several.
+PIECE = 4096
 
 
 class FolderStore:
@@ -74,6 +79,39 @@ class FolderStore:
     def digest(self, key: str) -> StoredDigest | None:
         data = self.get(key)
         return None if data is None else StoredDigest(len(data), sha256(data).hexdigest())
+
+    def read(self, key: str) -> Reading | None:
+        data = self.get(key)
+        if data is None:
+            return None
+        return Reading(len(data), (data[at : at + PIECE] for at in range(0, len(data), PIECE)))
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        if reading.size > PIECE:
+            begun(f"upload of {key}")
+        self.put(key, b"".join(reading.pieces), reading.size)
+        return False
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        data = FolderStore(Path(source.bucket)).get(source_key)
+        if data is None:
+            raise ReaperError(f"{source_key} is not there")
+        if size > PIECE:
+            begun(f"upload of {key}")
+        self.put(key, data, len(data))
+
+    def head(self, key: str) -> StoredHead | None:
+        found = self.find([key]).get(key)
+        return found and StoredHead(found.size)
+
+    @property
+    def address(self) -> Address:
+        server = str(self.root.parent) if (self.root / COPIES).exists() else None
+        return Address(server, str(self.root))
+
+    def copy_by_itself(self, copies: bool = True) -> None:
+        """From now on, be of one server with the other folders beside it that do, in all processes."""
+        (self.root / COPIES).touch() if copies else (self.root / COPIES).unlink(missing_ok=True)
 
     def probe(self) -> None:
         """It works."""

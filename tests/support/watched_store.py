@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
-from reaper.ports import ObjectStore
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, ObjectStore, Reading
 
 Hook = Callable[[str], object]
 
@@ -60,6 +60,35 @@ class WatchedStore:
     def digest(self, key: str) -> StoredDigest | None:
         self._ask()
         return self.store.digest(key)
+
+    def read(self, key: str) -> Reading | None:
+        self._ask()
+        self.gets.append(key)
+        self.before_get(key)
+        return self.store.read(key)
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        self._ask()
+        self.puts.append(key)
+        self.before_put(key)
+        compared = self.store.write(key, reading, begun)
+        self.after_put(key)
+        return compared
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        self._ask()
+        self.puts.append(key)
+        self.before_put(key)
+        self.store.copy(source, source_key, key, size, begun)
+        self.after_put(key)
+
+    def head(self, key: str) -> StoredHead | None:
+        self._ask()
+        return self.store.head(key)
+
+    @property
+    def address(self) -> Address:
+        return self.store.address
 
     def probe(self) -> None:
         self._ask()

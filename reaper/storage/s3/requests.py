@@ -17,6 +17,7 @@ from reaper.storage.s3.payload import Body, crc32, md5
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSRequest
     from botocore.response import StreamingBody
+    from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import (
         CompletedPartTypeDef,
         CreateMultipartUploadRequestTypeDef,
@@ -56,6 +57,17 @@ class Bucket:
         self._client = open_client(endpoint_url, options, gate.limit)
         delete_objects_xml.install(self._client.meta.events)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
+
+    @contextmanager
+    def asking(self) -> Iterator[S3Client]:
+        """The client, for one request."""
+        with self._gate:
+            yield self._client
+
+    @property
+    def client(self) -> S3Client:
+        """The client, to ask it what needs no request."""
+        return self._client
 
     def delete_together(self, entries: Sequence[Entry]) -> DeleteObjectsOutputTypeDef:
         """Ask for up to 1000 entries at once; the reply names each."""

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, BinaryIO
 from botocore.exceptions import ClientError
 
 from reaper.errors import NotSupported, ReaperError, Unreachable, UploadAborted
-from reaper.model import Failed, OpenUpload, StoredDigest, StoredObject, UploadedParts
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, Reading
 from reaper.storage.request_gate import AdmissionGate
 from reaper.storage.s3 import errors
 from reaper.storage.s3.batch_delete import BatchDelete
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.payload import READ_SIZE
 from reaper.storage.s3.requests import Bucket
+from reaper.storage.s3.transfers import Transfers
 from reaper.storage.s3.upload import Upload
 
 if TYPE_CHECKING:
@@ -57,13 +59,18 @@ class S3Store:
         self._options = options
         self._clock = clock
         self._requests = Bucket(bucket, endpoint_url, options, gate or AdmissionGate())
+        self._transfers = Transfers(self._requests, prefix, self._delete_all)
 
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
         """Delete any number of keys with all their versions; return those that are not known to be gone."""
-        deletion = BatchDelete(self._requests, self._options.threads, self._options.deadline, self._clock)
         # An empty key stays empty, and is refused there: below a prefix it would be another object's name.
-        deletion.delete([key and self._prefix + key for key in keys])
-        return {key.removeprefix(self._prefix): why for key, why in deletion.failed.items()}
+        failed = self._delete_all([key and self._prefix + key for key in keys])
+        return {key.removeprefix(self._prefix): why for key, why in failed.items()}
+
+    def _delete_all(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        deletion = BatchDelete(self._requests, self._options.threads, self._options.deadline, self._clock)
+        deletion.delete(keys)
+        return deletion.failed
 
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""
@@ -163,6 +170,34 @@ class S3Store:
                 if not errors.says_no_upload(error):
                     raise
 
+    def read(self, key: str) -> Reading | None:
+        """The object's bytes, piece by piece; None only where the store says that there is none."""
+        with self._explained():
+            found = self._transfers.read(self._prefix + key)
+        return None if found is None else Reading(found[0], self._explained_pieces(found[1]))
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        """Store what is read, in parts where it is large; whether the store has compared the bytes."""
+        with self._explained():
+            return self._transfers.write(self._prefix + key, reading, begun)
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        """Let the server copy an object of this size from another of its buckets."""
+        with self._explained():
+            self._transfers.copy(source.bucket, source.prefix + source_key, self._prefix + key, size, begun)
+
+    def head(self, key: str) -> StoredHead | None:
+        """What the store says of an object; None only where it says that there is none."""
+        with self._explained():
+            found = self._transfers.head(self._prefix + key)
+        return None if found is None else StoredHead(*found)
+
+    @property
+    def address(self) -> Address:
+        """Where the store is."""
+        login = self._options.login[0] if self._options.login else self._options.profile or "the usual one"
+        return Address(f"{login} at {self._endpoint_url or 'AWS'}", self.bucket, self._prefix)
+
     def create_bucket(self) -> None:
         """Make the bucket itself, on a store of one's own."""
         with self._explained():
@@ -225,6 +260,10 @@ class S3Store:
             yield in_time
         except (*errors.REQUEST_ERRORS, TimeoutError) as error:
             raise self._too_late() if self._clock() >= ends_at else self._explain(error) from None
+
+    def _explained_pieces(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        with self._explained():
+            yield from pieces
 
     @contextmanager
     def _known(self) -> Iterator[None]:

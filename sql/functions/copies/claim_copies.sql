@@ -5,7 +5,7 @@
 create or replace function reaper.claim_copies(p_limit integer default 100)
     returns table (
         intent_id uuid, lease uuid, content_hash text, size_bytes bigint, sha256 boolean, purpose text,
-        sources text[], source_keys text[], destination text, object_key text
+        sources text[], source_keys text[], destination text, object_key text, verify boolean
     )
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
@@ -49,18 +49,11 @@ begin
           from reaper_internal.make_copy_intents(v_ready, v_names, v_rooms, v_lease, v_now) as m;
         v_left := v_left - v_made;
     end loop;
-    return query
-        select i.intent_id, i.lease, i.content_hash, i.size_bytes, reaper_internal.is_digest(i.content_hash), i.purpose,
-               t.sources, t.source_keys, i.destination, i.object_key
-          from reaper.copy_intents i
-          join reaper_internal.copy_tasks(array(select n.content_hash from reaper.copy_intents n where n.lease = v_lease), v_now) as t
-            on t.content_hash = i.content_hash
-         where i.lease = v_lease
-         order by t.good, i.content_hash;
+    return query select * from reaper_internal.leased_copies(v_lease, v_now);
 end;
 $$;
 comment on function reaper.claim_copies(integer) is
     'Makes up to p_limit intents of copies, the most endangered contents first, and leases them for two minutes (renew_copies extends): read from the first of sources that has the right bytes, store under object_key on destination, '
-    'then call commit_copy or fail_copy. sha256: content_hash is the SHA-256 to compare; size_bytes null = unknown. RP006 outside read committed.';
+    'then call commit_copy or fail_copy. sha256: content_hash is the SHA-256 to compare; verify: the stored object is to be compared; size_bytes null = unknown. RP006 outside read committed.';
 revoke all on function reaper.claim_copies(integer) from public;
 grant execute on function reaper.claim_copies(integer) to reaper_worker, reaper_ops;

@@ -4,7 +4,7 @@ create or replace function reaper_internal.close_circuit(p_backend text, p_now t
     language sql volatile
 as $$
     update reaper.circuits c
-       set state = 'closed', failures = 0, trips = 0, retry_at = null, probe = null, probe_started_at = null,
+       set state = 'closed', failures = 0, trips = 0, retry_at = null, failing_since = null, probe = null, probe_started_at = null,
            changed_at = case when c.state = 'closed' then c.changed_at else p_now end
      where c.backend = p_backend;
 $$;

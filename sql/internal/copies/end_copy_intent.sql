@@ -19,5 +19,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.end_copy_intent(reaper.copy_intents, boolean, bigint, timestamptz, timestamptz) is
-    'For commit_copy, fail_copy and drop_stale_copies: deletes a locked intent, frees its reservation, and queues its key for two deletions if bytes may be stored there.';
+    'For commit_copies, fail_copies and drop_stale_copies: deletes a locked intent, frees its reservation, and queues its key for two deletions if bytes may be stored there.';
 revoke all on function reaper_internal.end_copy_intent(reaper.copy_intents, boolean, bigint, timestamptz, timestamptz) from public;

@@ -20,5 +20,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.replace_bad_copy(text, text, text, timestamptz) is
-    'For store_copy and the doors: removes the bad copy of a locked content from a backend that is about to have a good one; true if there was one.';
+    'For replace_copies and the doors: removes the bad copy of a locked content from a backend that is about to have a good one; true if there was one.';
 revoke all on function reaper_internal.replace_bad_copy(text, text, text, timestamptz) from public;

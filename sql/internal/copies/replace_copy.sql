@@ -21,5 +21,5 @@ begin
 end;
 $$;
 comment on function reaper_internal.replace_copy(reaper.copy_intents, timestamptz) is
-    'For store_copy: removes the copy that a move or repair replaces; false if it changed meanwhile or must stay.';
+    'For replace_copies: removes the copy that a move or repair replaces; false if it changed meanwhile or must stay.';
 revoke all on function reaper_internal.replace_copy(reaper.copy_intents, timestamptz) from public;

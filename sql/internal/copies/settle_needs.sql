@@ -1,25 +1,31 @@
--- settle_needs: judge a content anew after one of its copies was added, removed or judged. The caller holds its row, so nothing changes the
--- copies meanwhile; a want that is still there is due at once.
-create or replace function reaper_internal.settle_needs(p_content_hash text, p_now timestamptz)
+-- settle_needs: judge contents anew after a copy of each was added, removed or judged. The caller holds their rows, so nothing changes the
+-- copies meanwhile; a want that is still there is due at once. Contents that are gone want nothing.
+create or replace function reaper_internal.settle_needs(p_hashes text[], p_now timestamptz)
     returns void
     language plpgsql volatile
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
-    v_need record;
+    v_living  text[] := array(select c.content_hash from reaper.content c where c.content_hash = any (p_hashes));
+    v_wanted  text[];
+    v_busy    boolean;
 begin
-    select * into v_need from reaper_internal.copy_needs(array[p_content_hash], p_now);
-    if v_need.is_wanted or v_need.is_excess then
-        perform reaper_internal.enter_needs(array[p_content_hash], p_now);
+    select coalesce(array_agg(n.content_hash) filter (where n.is_wanted), '{}'), coalesce(bool_or(n.is_wanted or n.is_excess), false)
+      into v_wanted, v_busy
+      from reaper_internal.copy_needs(v_living, p_now) as n;
+    if exists (select from reaper.copy_wants) then
+        delete from reaper.copy_wants w where w.content_hash = any (p_hashes) and w.content_hash <> all (v_wanted);
     end if;
-    if v_need.is_wanted then
+    if v_busy then
+        perform reaper_internal.enter_needs(v_living, p_now);
         update reaper.copy_wants w
-           set next_attempt = case when w.good > 0 then p_now else w.next_attempt end, attempts = 0, last_error = null
-         where w.content_hash = p_content_hash;
-    else
-        delete from reaper.copy_wants w where w.content_hash = p_content_hash;
+           set next_attempt = p_now, attempts = 0, last_error = null
+         where w.content_hash = any (v_wanted) and w.good > 0;
     end if;
 end;
 $$;
-comment on function reaper_internal.settle_needs(text, timestamptz) is
-    'For commit_copy, commit_put, report_copy and remove_copy: enters or removes the want of a content whose row the caller holds.';
-revoke all on function reaper_internal.settle_needs(text, timestamptz) from public;
+comment on function reaper_internal.settle_needs(text[], timestamptz) is
+    'For commit_copies, commit_put, report_copy and remove_copy: enters or removes the wants of contents whose rows the caller holds.';
+revoke all on function reaper_internal.settle_needs(text[], timestamptz) from public;
