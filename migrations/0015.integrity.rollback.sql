@@ -23,5 +23,6 @@ alter table reaper.settings
     drop column if exists missing_brake,
     drop column if exists corrupt_brake,
     drop column if exists scrub_bytes_per_day,
+    drop column if exists scrub_every,
     drop column if exists multipart_max_age;
 alter table reaper.put_intents drop column if exists upload_id;

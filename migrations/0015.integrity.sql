@@ -68,9 +68,11 @@ alter table reaper.settings
                              check (corrupt_brake between 0 and 1),
     add column if not exists scrub_bytes_per_day bigint constraint settings_scrub_bytes_per_day_check
                              check (scrub_bytes_per_day > 0),
+    add column if not exists scrub_every interval not null default '7 days' constraint settings_scrub_every_check
+                             check (scrub_every between interval '0' and interval '1 year'),
     add column if not exists multipart_max_age interval not null default '24 hours' constraint settings_multipart_max_age_check
                              check (multipart_max_age between interval '1 hour' and interval '1 year');
-grant update (missing_brake, corrupt_brake, scrub_bytes_per_day, multipart_max_age) on reaper.settings to reaper_ops;
+grant update (missing_brake, corrupt_brake, scrub_bytes_per_day, scrub_every, multipart_max_age) on reaper.settings to reaper_ops;
 grant select on reaper.sightings, reaper.suspects to reaper_ops, reaper_ro;
 
 comment on table reaper.reconciliations is
@@ -129,5 +131,7 @@ comment on column reaper.settings.missing_brake is
 comment on column reaper.settings.corrupt_brake is
     'The scrubber stops and records nothing if more than this share of what it read in a day, and at least 50 copies, is corrupt: the store is probably answering wrongly.';
 comment on column reaper.settings.scrub_bytes_per_day is 'Maximum number of bytes that the scrubber reads per backend and day (UTC); null = no limit.';
+comment on column reaper.settings.scrub_every is
+    'The scrubber does not read a copy again that was verified more recently than this, but for a sample.';
 comment on column reaper.settings.multipart_max_age is
     'Uploads in parts whose last part is older than this are aborted, unless an intent that is not settled holds them.';

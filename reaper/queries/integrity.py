@@ -75,6 +75,15 @@ class CopyToScrub:
     size_bytes: int | None
     sha256: bool
     size_is_ours: bool
+    is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScrubPosition:
+    """Where the scrubber stands on a backend, and how many bytes it may read today; None = no limit."""
+
+    after_key: str
+    bytes_left: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +204,42 @@ class Integrity(Area):
         self._db.value("select reaper.set_untracked(%s, %s, %s)", backend, action, reason)
 
     @reads
+    def scrub_position(self, backend: str) -> ScrubPosition:
+        """Where the scrubber stands on a backend."""
+        return self._db.only(ScrubPosition, "select * from reaper.scrub_position(%s)", backend)
+
+    @reads
+    def scrub_page(self, backend: str, after: str, limit: int) -> list[CopyToScrub]:
+        """The next copies of a backend, in the order of their keys."""
+        return self._db.all(CopyToScrub, "select * from reaper.scrub_page(%s, %s, %s)", backend, after, limit)
+
+    @reads
+    def scrub_brake(self, backend: str, looked: int, bad: int) -> str | None:
+        """Why the scrubber is to stop; None if it is not."""
+        reason: str | None = self._db.value("select reaper.scrub_brake(%s, %s, %s)", backend, looked, bad)
+        return reason
+
+    @commits
+    def record_verified(self, backend: str, copies: Sequence[CopyToScrub]) -> int:
+        """Record that these copies have the right bytes."""
+        hashes, keys = [copy.content_hash for copy in copies], [copy.object_key for copy in copies]
+        return int(self._db.value("select reaper.record_verified(%s, %s, %s)", backend, hashes, keys))
+
+    @commits
+    def record_scrubbed(
+        self, backend: str, after: str, looked: int, bad: int, size: int, brake: str | None
+    ) -> None:
+        """Record how far the scrubber has read, or why it stopped."""
+        self._db.value(
+            "select reaper.record_scrubbed(%s, %s, %s, %s, %s, %s)", backend, after, looked, bad, size, brake
+        )
+
+    @commits
+    def record_digest_sample(self, looked: int, matched: int) -> bool:
+        """Say how many of the objects that were read have the SHA-256 that their hash says."""
+        return bool(self._db.value("select reaper.record_digest_sample(%s, %s)", looked, matched))
+
+    @reads
     def untracked_summary(self, older_than: timedelta) -> list[UntrackedSummary]:
         """What lies untracked on each backend, by the shape of its keys."""
         return self._db.all(UntrackedSummary, "select * from reaper.untracked_summary(%s)", older_than)
@@ -205,6 +250,6 @@ class Integrity(Area):
         return self._db.all(
             BackendIntegrity,
             "select backend, untracked, phase, began_at, finished_at, listed, expected, missing, unknown,"
-            " brake_reason, copies, share_verified, oldest_verified, counted_at, untracked_objects, scrub_brake"
-            " from reaper.integrity",
+            " brake_reason, copies, share_verified, oldest_verified, counted_at, untracked_objects,"
+            " scrub_brake from reaper.integrity",
         )

@@ -15,6 +15,7 @@ from reaper.services import (
     prune,
     reconciler,
     replicator,
+    scrubber,
     unreferenced,
     watchdog,
 )
@@ -34,5 +35,6 @@ ALL: tuple[Service, ...] = (
     lifecycle.SERVICE,
     multipart_cleanup.SERVICE,
     reconciler.SERVICE,
+    scrubber.SERVICE,
     prune.SERVICE,
 )

@@ -1,4 +1,6 @@
-"""Stale multipart uploads: objects that were begun in parts and never ended cost money, and no listing shows them.
+"""Stale multipart uploads: objects that were begun in parts and never ended.
+
+Their parts cost money, and no listing of objects shows them.
 
 Each backend's open uploads below our prefix are looked at. One whose last part is older than
 `settings.multipart_max_age` is aborted with its parts, unless a put or a copy that is not settled holds it.

@@ -104,7 +104,7 @@ class S3Store:
                     raise
                 raise UploadAborted(
                     f"the upload of {key} to {self!r} was aborted before it was complete",
-                    "The service multipart_cleanup, or a rule of the bucket, deleted its parts: put it again.",
+                    "The service multipart_cleanup or a rule of the bucket deleted its parts: put it again.",
                 ) from None
 
     def create(self, key: str, body: bytes) -> bool:

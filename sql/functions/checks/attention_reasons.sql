@@ -33,6 +33,8 @@ as $$
         union all
         select r.reason from now n cross join lateral reaper_internal.clock_reasons(n.at) as r (reason)
         union all
+        select r.reason from reaper_internal.integrity_reasons() as r (reason)
+        union all
         select r.reason from reaper_internal.connection_reasons() as r (reason)
         union all
         select r.reason from reaper_internal.foreign_lock_reasons() as r (reason));
