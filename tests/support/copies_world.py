@@ -72,8 +72,7 @@ class CopiesWorld(World):
         """Copy, remove what is too many, and delete what is owed, until nothing changes."""
         for _ in range(rounds):
             self.tick(app, "replicator")
-            if "over_replication" in SERVICES:
-                self.tick(app, "over_replication")
+            self.tick(app, "over_replication")
             self.tick(app, "pending_reaper")
             self.advance_clock("20 minutes")
             self.tick(app, "cleanup_queue")
