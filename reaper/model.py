@@ -283,6 +283,55 @@ class CopyTask:
 
 
 @dataclass(frozen=True, slots=True)
+class Excess:
+    """A copy that is too many, and the copies that are to stay."""
+
+    content_hash: str
+    keep_backends: list[str]
+    keep_keys: list[str]
+    keep_sizes: list[int]
+    remove_backend: str
+    remove_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A copy that the rebalancer would move."""
+
+    content_hash: str
+    size_bytes: int
+    source: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDetail:
+    """A copy of a content, or one that is in progress, wanted, too many or planned (kind)."""
+
+    kind: str
+    backend: str | None
+    object_key: str | None
+    size_bytes: int | None
+    since: datetime | None
+    verified_at: datetime | None
+    # missing, corrupt
+    trouble: str | None
+    trouble_at: datetime | None
+    circuit: str | None
+    state: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a backend still has, of one kind."""
+
+    what: str
+    number: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoredCopy:
     """The object of a copy that is stored: where it was read from, and what it is."""
 

@@ -48,7 +48,9 @@ COMMANDS = {
     "policy": Command("policy", "Delete old rows of any table, by policies."),
     "jobs": Command("jobs", "List the job queue; free the jobs of dead workers."),
     "dlq": Command("dlq", "List, retry or write off deletions that were given up (DLQ)."),
-    "backend": Command("backend", "List the backends, and say whose bucket it is."),
+    "backend": Command("backend", "List the backends, drain and remove them, say whose bucket it is."),
+    "copies": Command("copies", "Show where the copies of a content lie, and what is known of each."),
+    "rebalance": Command("rebalance", "Show what the rebalancer would move, or move it now."),
     "verify": Command("verify", "Compare database, buckets and cache, both ways, while workers run."),
     "why": Command("why", "Show the history of one paste or content, and why it still exists or is gone."),
     "doctor": Command(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from reaper.model import CopySweep, CopyTask, FailedCopy, StoredCopy
-from reaper.queries.base import Area, commits
+from reaper.model import CopyDetail, CopySweep, CopyTask, Excess, FailedCopy, Move, StoredCopy
+from reaper.queries.base import Area, commits, reads
 
 
 class Copies(Area):
@@ -21,6 +21,40 @@ class Copies(Area):
     def claim_copies(self, limit: int) -> list[CopyTask]:
         """Copies to make, the most endangered contents first; their intents are committed, room is reserved."""
         return self._db.all(CopyTask, "select * from reaper.claim_copies(%s)", limit)
+
+    @commits
+    def claim_moves(self, limit: int) -> list[CopyTask]:
+        """Moves of the rebalancer to make; a plan is made first where none is left."""
+        return self._db.all(CopyTask, "select * from reaper.claim_moves(%s)", limit)
+
+    @reads
+    def plan_moves(self, limit: int) -> list[Move]:
+        """What the rebalancer would move."""
+        return self._db.all(Move, "select * from reaper.plan_moves(%s)", limit)
+
+    @commits
+    def claim_excess(self, limit: int) -> list[Excess]:
+        """Copies to remove, each with those that are to stay and to be looked for first."""
+        return self._db.all(Excess, "select * from reaper.claim_excess(%s)", limit)
+
+    @commits
+    def remove_copy(self, excess: Excess, seen: Sequence[tuple[str, str]]) -> str:
+        """Remove a copy if enough of those that were seen (backend, key) stay: 'removed', 'gone' or 'kept: …'"""
+        return str(
+            self._db.value(
+                "select reaper.remove_copy(%s, %s, %s, %s, %s)",
+                excess.content_hash,
+                excess.remove_backend,
+                excess.remove_key,
+                [backend for backend, _ in seen],
+                [key for _, key in seen],
+            )
+        )
+
+    @reads
+    def copies_detail(self, content_hash: str) -> list[CopyDetail]:
+        """All that is known of the copies of a content."""
+        return self._db.all(CopyDetail, "select * from reaper.copies_detail(%s)", content_hash)
 
     @commits
     def renew_copies(self, lease: UUID) -> int:

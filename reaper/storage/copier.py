@@ -99,7 +99,7 @@ class Copier:
         done: Counter[str] = Counter()
         while running:
             ended, running = wait(running, TURN)
-            done += self._settle(lease, [future.result() for future in ended])
+            done += self._settle([future.result() for future in ended])
             if running and monotonic() - renewed >= RENEWED_EVERY:
                 renewed = monotonic()
                 self._ask(lambda q: q.renew_copies(lease))
@@ -127,7 +127,7 @@ class Copier:
 
         return note
 
-    def _settle(self, lease: object, made: Sequence[Made]) -> Counter[str]:
+    def _settle(self, made: Sequence[Made]) -> Counter[str]:
         for each in made:
             for found in each.troubles:
                 self._report(each.task, found)

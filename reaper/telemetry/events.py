@@ -136,7 +136,9 @@ class Telemetry:
 
     def copy_trouble(self, backend: str, object_key: str, trouble: str, detail: str) -> None:
         """A copy that was to be read is missing or corrupt."""
-        self._log.warning(f"copy is {trouble}", backend=backend, object_key=object_key, detail=detail)
+        self._log.warning(
+            "bad copy found", trouble=trouble, backend=backend, object_key=object_key, detail=detail
+        )
 
     def copy_not_reported(self, error: ReaperError) -> None:
         """A reader found a copy missing or corrupt, and PostgreSQL did not take the report."""

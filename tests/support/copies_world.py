@@ -43,6 +43,12 @@ class CopiesWorld(World):
         """Make a backend active, readonly or draining."""
         self.sql("select reaper.set_backend_state(%s, %s, 'for a test')", backend, state)
 
+    def folder_of(self, backend: str) -> FolderStore:
+        """The folder that stands for a backend."""
+        bucket = self.backends[backend]
+        assert isinstance(bucket, FolderStore)
+        return bucket
+
     def create(self, app: App, codes: Iterable[str], size: int = 200) -> None:
         """Pastes of a day, each with bytes of its own; the log knows them."""
         store = app.store()

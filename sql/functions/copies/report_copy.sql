@@ -28,6 +28,12 @@ begin
     if not found then
         return 'gone';
     end if;
+    -- The application's own object: written down to say what is wrong with it; a good one of unknown size is left to whoever reads its bytes.
+    if p_trouble is null and not exists (select from reaper.object_locations l where l.content_hash = p_content_hash)
+       and (select coalesce(c.size_bytes, 0) = 0 from reaper.content c where c.content_hash = p_content_hash)
+    then
+        return 'known';
+    end if;
     perform reaper_internal.record_implicit_copy(p_content_hash, null, v_now);
     select * into v_copy from reaper.object_locations l where l.content_hash = p_content_hash and l.backend = p_backend and l.object_key = p_object_key;
     update reaper.object_locations l

@@ -15,9 +15,11 @@ begin
           from reaper_internal.copy_needs(p_hashes, p_now) as n
          where n.is_wanted or n.is_excess
     ), excess as (
-        insert into reaper.copy_excess (content_hash, queued_at, next_attempt)
+        insert into reaper.copy_excess as e (content_hash, queued_at, next_attempt)
         select n.content_hash, p_now, p_now from needs n where n.is_excess order by n.content_hash collate "C"
-            on conflict (content_hash) do nothing
+            on conflict (content_hash) do update
+           set next_attempt = p_now
+         where e.next_attempt > p_now
     ), wants as (
         insert into reaper.copy_wants as w (content_hash, good, reason, queued_at, next_attempt)
         select n.content_hash, n.good, n.reason, p_now, p_now from needs n where n.is_wanted order by n.content_hash collate "C"

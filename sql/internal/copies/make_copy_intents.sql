@@ -32,7 +32,7 @@ begin
             v_unread := v_unread || v_task.content_hash;
             continue;
         end if;
-        v_place := reaper_internal.choose_place(p_names, rooms, v_task.taken, v_task.bad_backends, v_task.size_bytes);
+        v_place := reaper_internal.choose_place(p_names, rooms, v_task.taken, v_task.bad_backends, v_task.size_bytes, v_task.content_hash);
         if v_place is null then
             v_unplaced := v_unplaced || v_task.content_hash;
             continue;

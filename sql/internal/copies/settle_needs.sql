@@ -10,15 +10,18 @@ as $$
 declare
     v_living  text[] := array(select c.content_hash from reaper.content c where c.content_hash = any (p_hashes));
     v_wanted  text[];
-    v_busy    boolean;
+    v_excess  text[];
 begin
-    select coalesce(array_agg(n.content_hash) filter (where n.is_wanted), '{}'), coalesce(bool_or(n.is_wanted or n.is_excess), false)
-      into v_wanted, v_busy
+    select coalesce(array_agg(n.content_hash) filter (where n.is_wanted), '{}'), coalesce(array_agg(n.content_hash) filter (where n.is_excess), '{}')
+      into v_wanted, v_excess
       from reaper_internal.copy_needs(v_living, p_now) as n;
     if exists (select from reaper.copy_wants) then
         delete from reaper.copy_wants w where w.content_hash = any (p_hashes) and w.content_hash <> all (v_wanted);
     end if;
-    if v_busy then
+    if exists (select from reaper.copy_excess) then
+        delete from reaper.copy_excess e where e.content_hash = any (p_hashes) and e.content_hash <> all (v_excess);
+    end if;
+    if v_wanted || v_excess <> '{}' then
         perform reaper_internal.enter_needs(v_living, p_now);
         update reaper.copy_wants w
            set next_attempt = p_now, attempts = 0, last_error = null
