@@ -204,6 +204,15 @@ class Integrity(Area):
         self._db.value("select reaper.set_untracked(%s, %s, %s)", backend, action, reason)
 
     @reads
+    def copies_to_scrub(self, content_hash: str) -> list[tuple[str, str | None, CopyToScrub]]:
+        """All copies of a content: the backend, the trouble that is recorded, and what to compare."""
+        query = (
+            "select backend, trouble, content_hash, object_key, size_bytes, sha256, size_is_ours, true"
+            " from reaper.copies_to_scrub(%s)"
+        )
+        return [(row[0], row[1], CopyToScrub(*row[2:])) for row in self._db.tuples(query, content_hash)]
+
+    @reads
     def scrub_position(self, backend: str) -> ScrubPosition:
         """Where the scrubber stands on a backend."""
         return self._db.only(ScrubPosition, "select * from reaper.scrub_position(%s)", backend)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import islice
+from uuid import uuid4
 
 from reaper.concurrency import for_each
 from reaper.errors import ReaperError
@@ -54,6 +55,14 @@ def reconcile(context: Context, backends: Sequence[str]) -> Tick:
     return Tick(figures, more=any(not walk.ended for walk in walks.values()))
 
 
+def compare(context: Context, backend: str) -> BackendWalk:
+    """Compare a backend from one end to the other, and record nothing."""
+    work = Pass(backend, uuid4(), "listing", "", "report")
+    walk = BackendWalk(context, work, context.stores[backend], dry=True)
+    walk.run()
+    return walk
+
+
 @dataclass
 class BackendWalk:
     """One backend in one run."""
@@ -64,12 +73,15 @@ class BackendWalk:
     figures: Counter[str] = field(default_factory=Counter)
     failure: ReaperError | None = None
     ended: bool = False
+    # Only compare: nothing is recorded.
+    dry: bool = False
+    unknown: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> None:
         """Walk on from where the pass stands, and act on what it found when the listing has ended."""
         if self.work.phase == "listing":
             self._list()
-        if self.work.phase == "settling" and not self.context.stop.is_set():
+        if self.work.phase == "settling" and not self.dry and not self.context.stop.is_set():
             self._settle()
 
     # The listing.
@@ -81,7 +93,11 @@ class BackendWalk:
             self._record(self._compare(page))
 
     def _record(self, window: Window) -> None:
-        phase = self.context.ask(lambda q: q.record_listed(self.work, window))
+        if self.dry:
+            self.unknown.update(window.unknown)
+            phase = "listing" if window.until else "settling"
+        else:
+            phase = self.context.ask(lambda q: q.record_listed(self.work, window))
         self.figures.update(
             listed=window.listed,
             expected=window.expected,
@@ -124,7 +140,7 @@ class BackendWalk:
         return self.context.ask(lambda q: q.expected_objects(after, PAGE, self.work.backend))
 
     def _record_own(self, found: Sequence[ExpectedObject], listed: dict[str, int]) -> None:
-        if not found:
+        if not found or self.dry:
             return
         hashes = [wanted.content_hash for wanted in found]
         keys = [wanted.object_key for wanted in found]

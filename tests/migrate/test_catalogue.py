@@ -34,6 +34,30 @@ EXECUTE = {
     "clock": ROLES,
     "collect_unreferenced": DOING,
     "add_lifecycle_rule": {"ops"},
+    "begin_reconciliation": DOING,
+    "clear_suspects": DOING,
+    "copies_to_scrub": READING,
+    "finish_reconciliation": DOING,
+    "held_uploads": READING,
+    "import_object": DOING,
+    "note_put_upload": DOORS,
+    "record_digest_sample": DOING,
+    "record_listed": DOING,
+    "record_own_objects": DOING,
+    "record_scrubbed": DOING,
+    "record_uploads": DOING,
+    "record_verified": DOING,
+    "retire_untracked": DOING,
+    "scrub_brake": READING,
+    "scrub_page": READING,
+    "scrub_position": READING,
+    "set_untracked": {"ops"},
+    "settle_untracked": DOING,
+    "stale_uploads_before": READING,
+    "suspect_missing": DOING,
+    "suspects_due": READING,
+    "untracked_objects": READING,
+    "untracked_summary": READING,
     "apply_lifecycle_rule": DOING,
     "disable_lifecycle_rule": {"ops"},
     "enable_lifecycle_rule": {"ops"},
@@ -168,6 +192,9 @@ SELECT = {
     "audit": {"ops", "ro"},
     "drift": {"ops", "ro"},
     "invalidations": {"ops", "ro"},
+    "sightings": {"ops", "ro"},
+    "suspects": {"ops", "ro"},
+    "integrity": READING,
     "backends": READING,
     "backlog": READING,
     "bindings": {"ops", "ro"},
@@ -186,12 +213,13 @@ SELECT = {
     "settings": {"ops", "ro"},
     "stuck": READING,
 }
-TABLES = {"audit", "bindings", "drift", "invalidations", "settings"}
+TABLES = {"audit", "bindings", "drift", "invalidations", "settings", "sightings", "suspects"}
 # The application's tables, which no role of ours may read past the functions.
 BOUND = {"pastes", "content"}
 TUNED_BY_OPS = (
     *("blocked_retry", "circuit_failures", "circuit_pause", "drain_slots", "intent_min_age", "keep_codes"),
     *("batch_size", "rows_per_second", "time_zone", "claim_mode"),
+    *("corrupt_brake", "missing_brake", "multipart_max_age", "scrub_bytes_per_day", "scrub_every"),
     *("max_replica_lag", "max_snapshot_age", "pending_action", "wait_for_standby", "worker_silence"),
 )
 UPDATE = {("settings", name): {"ops"} for name in TUNED_BY_OPS}

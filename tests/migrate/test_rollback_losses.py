@@ -158,6 +158,19 @@ USED = {
         "1 lifecycle rules",
         "select reaper.remove_lifecycle_rule('logs')",
     ),
+    "reconciliations": Thing(
+        15,
+        "select reaper.set_untracked('default', 'delete'); delete from reaper.audit where action = 'set_untracked'",
+        "1 backends whose untracked objects",
+        "select reaper.set_untracked('default', 'report')",
+    ),
+    "sightings": Thing(
+        15,
+        """insert into reaper.sightings values ('default', 'zz', 1, now(), now(), now(), null);
+           insert into reaper.retired_keys values ('zz', now())""",
+        "1 names of objects that are about to be deleted",
+        "delete from reaper.sightings; delete from reaper.retired_keys",
+    ),
     "backend_owners": Thing(
         11,
         """insert into reaper.backend_owners
@@ -169,6 +182,7 @@ USED = {
 }
 # Found out anew by the next worker, or derived from the tables above.
 NO_INFORMATION = {
+    "suspects",
     "workers",
     "blocked",
     "circuits",

@@ -1,6 +1,7 @@
 """Buckets and database, compared both ways: what is missing, what no row names, and what must not be touched."""
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -202,3 +203,36 @@ def test_a_process_that_slept_while_another_went_on_changes_nothing(
     run(world, in_process)
     with pytest.raises(psycopg.Error, match="has gone on without this process"):
         world.sql(listed, begun)
+
+
+def test_an_operator_compares_counts_and_deletes_while_the_service_is_off(
+    stocked: WorkerWorld, in_process: InProcessWorker
+) -> None:
+    world = stocked
+    world.sql("select reaper.disable_service('reconciler')")
+    keys = world.keys()
+    orphans = {*leaked(world), "zz.txt", HASH}
+    world.put(["zz.txt", HASH])
+    planned = world.command("reconcile", "--plan", "--json")
+    assert planned.returncode == 1, planned.stderr
+    assert json.loads(planned.stdout)["unknown"] == len(orphans)
+    assert sighted(world) == set()
+    assert world.command("reconcile", "--backend", "default").returncode == 1
+    assert sighted(world) == orphans
+    young = world.command("orphans", "delete", "--backend", "default", "--older-than", "7d", "--yes")
+    assert "nothing to delete" in young.stdout
+    world.advance_clock("8 days")
+    assert world.command("reconcile").returncode == 1
+    counted = world.command("verify", "--plan-orphans", "--json")
+    shapes = {each["shape"]: each["old_objects"] for each in json.loads(counted.stdout)}
+    assert shapes == {"reaper's own": 3, "hash": 1, "other": 1}
+    assert world.command("orphans", "delete", "--backend", "default", "--older-than", "1h").returncode == 2
+    done = world.command("orphans", "delete", "--backend", "default", "--older-than", "7d", "--yes")
+    assert "5 objects queued for deletion, 0 in use by now, 0 wait" in done.stdout
+    in_process.run_service("cleanup_queue")
+    assert world.keys() == keys
+    one = world.value("select min(content_hash) from content")
+    world.sql("update reaper.settings set content_digest = 'sha256'")
+    scrubbed = world.command("scrub", one, "--json")
+    assert [copy["outcome"] for copy in json.loads(scrubbed.stdout)] == ["corrupt"]
+    assert world.command("scrub", "nothing").returncode == 4

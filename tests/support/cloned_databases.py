@@ -15,6 +15,8 @@ Connection = psycopg.Connection[Any]
 EMPTY = """
     update reaper.stray_scan set after = '-infinity', after_code = '', rest_until = '-infinity';
     update reaper.unreferenced_scan set after = '';
+    delete from reaper.sightings;
+    delete from reaper.suspects;
     delete from public.pastes;
     delete from public.content;
     delete from reaper.put_intents;
