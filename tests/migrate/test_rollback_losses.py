@@ -160,9 +160,9 @@ USED = {
     ),
     "reconciliations": Thing(
         15,
-        "select reaper.set_untracked('default', 'delete'); delete from reaper.audit where action = 'set_untracked'",
+        "insert into reaper.reconciliations (backend, untracked) values ('default', 'delete')",
         "1 backends whose untracked objects",
-        "select reaper.set_untracked('default', 'report')",
+        "update reaper.reconciliations set untracked = 'report'",
     ),
     "sightings": Thing(
         15,
