@@ -117,7 +117,7 @@ comment on column reaper.sightings.first_seen is 'When the object was first seen
 comment on column reaper.sightings.last_seen is 'When the object was last seen.';
 comment on column reaper.sightings.retired_at is 'When the name was retired, because the object is to be deleted; null = it is not.';
 comment on column reaper.sightings.barrier is
-    'First transaction that began after the name was retired for all to see: once every older one has ended, no row that names the object can appear, and it is queued.';
+    'Transaction that got its number after the name was retired for all to see: once it and every older one have ended, no row that names the object can appear, and it is queued.';
 comment on table reaper.suspects is 'Copies that were not found once; a second look, at least 15 minutes later or at the end of a pass, decides.';
 comment on column reaper.suspects.backend is 'Backend of the copy.';
 comment on column reaper.suspects.object_key is 'Object key of the copy.';

@@ -1,6 +1,7 @@
 -- settle_untracked: the second step: queue objects whose retirement every writer has seen. A name that is retired in the sight of this
--- transaction gets the number of the next transaction as its barrier; once all before that have ended, whoever could insert a row without
--- seeing the retirement has committed or given up. A new statement looks once more: what content names by now is left and may be used again.
+-- transaction gets its number as barrier; whoever inserted a row without seeing the retirement has a lower one. (The snapshot's xmax would not
+-- do: it is behind the last transaction that ended, and one that runs may have a higher number.) Once all up to the barrier have ended, a new
+-- statement looks once more: what content names by now is left and may be used again.
 create or replace function reaper.settle_untracked(p_limit integer default 1000)
     returns table (queued integer, in_use integer, waiting integer)
     language plpgsql volatile security definer
@@ -23,13 +24,13 @@ begin
         return;
     end if;
     perform reaper_internal.commit_durably();
-    update reaper.sightings s set barrier = pg_snapshot_xmax(pg_current_snapshot()) where s.retired_at is not null and s.barrier is null;
+    update reaper.sightings s set barrier = pg_current_xact_id() where s.retired_at is not null and s.barrier is null;
     v_backends := array(select distinct s.backend from reaper.sightings s where s.retired_at is not null);
     select coalesce(array_agg(r.backend), '{}') as backends, coalesce(array_agg(r.object_key), '{}') as keys
       into v_ready
       from (select s.backend, s.object_key
               from reaper.sightings s
-             where s.retired_at is not null and s.barrier <= pg_snapshot_xmin(pg_current_snapshot())
+             where s.retired_at is not null and s.barrier < pg_snapshot_xmin(pg_current_snapshot())
              order by s.object_key, s.backend
              limit p_limit
                for update skip locked) as r;

@@ -14,6 +14,7 @@ from tests.reliability.mutants import (
     binding,
     claiming,
     cleaning,
+    comparing,
     counting,
     distributing,
     doors,
@@ -61,6 +62,7 @@ AREAS = (
     queueing,
     judging,
     expiring,
+    comparing,
 )
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))
