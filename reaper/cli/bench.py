@@ -56,6 +56,10 @@ _PgBin = Annotated[
         show_default=False,
     ),
 ]
+_Scrub = Annotated[
+    bool, typer.Option("--scrub", help="Only: the scrubber beside rclone check --download of small objects.")
+]
+_Objects = Annotated[int, typer.Option("--objects", metavar="N", min=1, help="With --scrub: how many.")]
 _Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the order of the methods.")]
 
 
@@ -76,6 +80,8 @@ def bench(
     output: _Output = Path(".reaper/bench"),
     page: _Page = None,
     pg_bin: _PgBin = None,
+    scrub: _Scrub = False,
+    objects: _Objects = 10_000,
 ) -> None:
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
@@ -83,6 +89,9 @@ def bench(
     cores. Each method gets a fresh copy of the same data, in shuffled order, thrice at least, and
     is checked for what it left behind. Exit code 1 when one left something that it had promised to delete.
     """
+    if scrub:
+        _bench_scrub(objects)
+        return
     try:
         from reaper.dev.bench import plan
         from reaper.dev.bench.benchmark import measure
@@ -106,6 +115,15 @@ def bench(
         raise ConfigError(str(error)) from None
     publish(results, console, output, page)
     raise typer.Exit(int(Exit.BEHIND if results.problems else Exit.OK))
+
+
+def _bench_scrub(objects: int) -> None:
+    from reaper.dev.bench import scrub_speed
+
+    console = Console(stderr=True, highlight=False)
+    speed = scrub_speed.measure(objects, 2048, 3, lambda what: console.print(what, soft_wrap=True))
+    typer.echo(speed.as_json())
+    typer.echo(f"scrubber / rclone check --download: {speed.ratio:.2f} times as fast")
 
 
 @contextmanager

@@ -52,8 +52,13 @@ COMMANDS = {
     "copies": Command("copies", "Show where the copies of a content lie, and what is known of each."),
     "rebalance": Command("rebalance", "Show what the rebalancer would move, or move it now."),
     "verify": Command("verify", "Compare database, buckets and cache, both ways, while workers run."),
-    "reconcile": Command("integrity", "Compare each bucket with the database, to the end of a pass, also while the service is off."),
-    "scrub": Command("integrity", "Read all copies of a content now, compare them with its hash, and record what they are."),
+    "reconcile": Command(
+        "integrity",
+        "Compare each bucket with the database, to the end of a pass, also while the service is off.",
+    ),
+    "scrub": Command(
+        "integrity", "Read all copies of a content now, compare them with its hash, and record what they are."
+    ),
     "orphans": Command("integrity", "List and delete objects that no row names."),
     "why": Command("why", "Show the history of one paste or content, and why it still exists or is gone."),
     "doctor": Command(

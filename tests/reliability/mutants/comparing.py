@@ -245,7 +245,8 @@ MUTANTS = [
         "the age of an object is not asked before its import",
         what_is_imported_is_in_the_accounts_and_is_not_imported_twice,
         function="import_object",
-        replace="and s.first_seen <= v_now - interval '1 day' and s.last_seen >= s.first_seen + …",
+        replace="and s.first_seen <= v_now - interval '1 day'"
+        " and s.last_seen >= s.first_seen + interval '1 day'",
     ),
     mutant(
         "the size of an object is not asked before its import",
