@@ -127,7 +127,7 @@ comment on column reaper.copy_intents.replaces_backend is 'Backend of the copy t
 comment on column reaper.copy_intents.replaces_key is 'Object key of the copy that is replaced; a copy with another key is not touched.';
 comment on column reaper.copy_intents.begun_at is 'When the intent was committed.';
 comment on column reaper.copy_intents.lease is 'Token of the process that copies; commit_copy() and fail_copy() need it.';
-comment on column reaper.copy_intents.lease_until is 'When the lease ends unless renew_copies() extends it.';
+comment on column reaper.copy_intents.lease_until is 'When the lease ends unless extend_copies() extends it.';
 comment on column reaper.copy_intents.upload_id is 'Identifier of the multipart upload to object_key; null = none was begun.';
 comment on table reaper.copy_wants is 'Contents with too few good copies, one row each. claim_copies() takes the most endangered that are due.';
 comment on column reaper.copy_wants.content_hash is 'Hash of the content.';

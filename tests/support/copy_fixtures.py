@@ -28,7 +28,9 @@ class Copier(Worker):
     def claim_moves(self, limit: int = 100) -> list[Any]:
         return self.call("claim_moves", limit)
 
-    def commit_copy(self, task: Any, size: int | None = None, *, sha256: str | None = None, verified: bool = True) -> str:
+    def commit_copy(
+        self, task: Any, size: int | None = None, *, sha256: str | None = None, verified: bool = True
+    ) -> str:
         """The outcome of a copy from the first source, of the content's size unless another is given."""
         bytes_stored = size if size is not None else 10 if task.size_bytes is None else task.size_bytes
         outcome: str = self.call(
@@ -41,7 +43,9 @@ class Copier(Worker):
         return wanted
 
     def report(self, content: str, backend: str, key: str, trouble: str | None) -> str:
-        outcome: str = self.call("report_copy", content, backend, key, trouble, "as a test says")[0].report_copy
+        outcome: str = self.call("report_copy", content, backend, key, trouble, "as a test says")[
+            0
+        ].report_copy
         return outcome
 
     def replicate(self, limit: int = 100) -> list[str]:
@@ -52,16 +56,20 @@ class Copier(Worker):
             outcomes += [self.commit_copy(task) for task in tasks]
         return outcomes
 
-    def remove_excess(self, limit: int = 100) -> list[str]:
-        """Remove what is too many, as if a HEAD had found all that is to stay; the outcomes."""
+    def remove_copy(self, excess: Any) -> str:
+        """As if a HEAD had found all that is to stay."""
+        seen = (excess.keep_backends, excess.keep_keys)
+        answer = self.call("remove_copy", excess.content_hash, excess.remove_backend, excess.remove_key, *seen)
+        return str(answer[0].remove_copy)
+
+    def claim_excess(self, limit: int = 100) -> list[Any]:
+        return self.call("claim_excess", limit)
+
+    def remove_excess(self) -> list[str]:
+        """Remove what is too many, until there is none; the outcomes."""
         outcomes = []
-        while candidates := self.call("claim_excess", limit):
-            outcomes += [
-                self.call("remove_copy", c.content_hash, c.remove_backend, c.remove_key, c.keep_backends, c.keep_keys)[
-                    0
-                ].remove_copy
-                for c in candidates
-            ]
+        while candidates := self.claim_excess():
+            outcomes += [self.remove_copy(excess) for excess in candidates]
         return outcomes
 
 
