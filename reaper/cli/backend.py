@@ -51,7 +51,10 @@ group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.add_typer(
-        group, name="backend", help=_HELP, short_help="List the backends, drain and remove them, say whose bucket it is."
+        group,
+        name="backend",
+        help=_HELP,
+        short_help="List the backends, drain and remove them, say whose bucket it is.",
     )
 
 

@@ -39,7 +39,9 @@ def copies(content_hash: _Hash, as_json: options.Json = False, database_url: opt
     with asking("operator", database_url) as q:
         found = q.copies_detail(content_hash)
     if not found:
-        raise BadArgument(f"no content has the hash {content_hash!r}", "See what became of it: reaper why HASH")
+        raise BadArgument(
+            f"no content has the hash {content_hash!r}", "See what became of it: reaper why HASH"
+        )
     if as_json:
         formatting.print_json(found)
     else:

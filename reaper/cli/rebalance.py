@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 LONGEST_PLAN = 10_000
 _Plan = Annotated[bool, typer.Option("--plan", help="Show what would be moved; change nothing.")]
 _Here = Annotated[
-    bool, typer.Option("--here", help="Move it once in this process, as `reaper service run rebalancer --here`.")
+    bool,
+    typer.Option("--here", help="Move it once in this process, as `reaper service run rebalancer --here`."),
 ]
 _Wait = Annotated[
     bool, typer.Option("--wait", help="With --here: wait while another worker holds the service lock.")

@@ -65,9 +65,13 @@ def _is_there(context: Context, excess: Excess, backend: str, key: str, size: in
         return False
     if found is not None and (size is None or found.size == size):
         return True
-    trouble, detail = ("missing", "it is not there") if found is None else (
-        "corrupt",
-        f"it has {found.size} bytes instead of {size}",
+    trouble, detail = (
+        ("missing", "it is not there")
+        if found is None
+        else (
+            "corrupt",
+            f"it has {found.size} bytes instead of {size}",
+        )
     )
     context.telemetry.copy_trouble(backend, key, trouble, detail)
     try:

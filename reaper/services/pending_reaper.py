@@ -97,6 +97,4 @@ class BackendResolver:
         return (found.size if found else None), None
 
 
-SERVICE = Service(
-    "pending_reaper", "1 minute", tick, "ends puts and copies that were not finished"
-)
+SERVICE = Service("pending_reaper", "1 minute", tick, "ends puts and copies that were not finished")

@@ -62,9 +62,7 @@ class Made:
 class Copier:
     """Makes copies in one run of a service; leave it, and its threads are gone."""
 
-    def __init__(
-        self, ask: Ask, stores: Mapping[str, ObjectStore], telemetry: Telemetry, stop: Stop
-    ) -> None:
+    def __init__(self, ask: Ask, stores: Mapping[str, ObjectStore], telemetry: Telemetry, stop: Stop) -> None:
         self._ask = ask
         self._stores = stores
         self._telemetry = telemetry

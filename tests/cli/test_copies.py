@@ -17,7 +17,9 @@ select b.backend, b.object_key, reaper.commit_put(b.intent_id, true)
 
 
 @pytest.fixture
-def two(run: Run, bucket: Any, buckets: Any, moto: Moto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def two(
+    run: Run, bucket: Any, buckets: Any, moto: Moto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:
     """A second backend, and how a command is run that knows both."""
     other = buckets.Bucket(f"{bucket.name}-east")
     other.create()
@@ -45,7 +47,9 @@ def keys(bucket: Any) -> set[str]:
     return {found.key for found in bucket.objects.all() if not found.key.startswith(".reaper/")}
 
 
-def test_a_backend_is_drained_and_removed_and_not_before(run: Run, db: Connection, bucket: Any, two: Any) -> None:
+def test_a_backend_is_drained_and_removed_and_not_before(
+    run: Run, db: Connection, bucket: Any, two: Any
+) -> None:
     content = put(db, bucket)
     db.execute("select reaper.set_backend_state('default', 'readonly', 'for a test')")
     refused = run("backend", "remove", "default", "--reason", "too early")

@@ -84,9 +84,7 @@ def test_what_readers_find_missing_or_damaged_is_made_again(copies: CopiesWorld,
     copies.agree()
 
 
-def test_a_source_that_is_bad_is_reported_and_the_next_one_is_read(
-    copies: CopiesWorld, app: App
-) -> None:
+def test_a_source_that_is_bad_is_reported_and_the_next_one_is_read(copies: CopiesWorld, app: App) -> None:
     spread(copies, app, MANY[:6])
     for n, code in enumerate(MANY[:6]):
         backend, key = place_of(copies, code)
@@ -133,7 +131,9 @@ def test_wrong_bytes_that_arrive_are_never_a_copy(copies: CopiesWorld) -> None:
         copies.create(app, MANY[:3])
         assert copies.tick(app, "replicator").figures["failed"] == 3
     assert copies.copies() == {1: 3}
-    assert copies.value("select count(*) from reaper.copy_wants where last_error like '%% arrived with %%'") == 3
+    assert (
+        copies.value("select count(*) from reaper.copy_wants where last_error like '%% arrived with %%'") == 3
+    )
     copies.advance_clock("2 hours")
     with copies.app() as app:
         copies.see_to_copies(app)

@@ -46,7 +46,9 @@ UNSETTLED: dict[str, Damage] = {
     "copies are wanted": lambda world: world.sql(
         "insert into reaper.copy_wants values ('h', 1, 'few', now(), 0, null, now())"
     ),
-    "copies are too many": lambda world: world.sql("insert into reaper.copy_excess values ('h', now(), 0, null, now())"),
+    "copies are too many": lambda world: world.sql(
+        "insert into reaper.copy_excess values ('h', now(), 0, null, now())"
+    ),
     "reserved": lambda world: world.sql("select reaper.begin_put('x', 'h', 1)"),
     "cache entries are owed": lambda world: world.sql("select reaper.delete_paste('spare')"),
     "is left over": lambda world: world.backends["default"].store("stray", b""),

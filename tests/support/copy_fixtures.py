@@ -59,7 +59,9 @@ class Copier(Worker):
     def remove_copy(self, excess: Any) -> str:
         """As if a HEAD had found all that is to stay."""
         seen = (excess.keep_backends, excess.keep_keys)
-        answer = self.call("remove_copy", excess.content_hash, excess.remove_backend, excess.remove_key, *seen)
+        answer = self.call(
+            "remove_copy", excess.content_hash, excess.remove_backend, excess.remove_key, *seen
+        )
         return str(answer[0].remove_copy)
 
     def claim_excess(self, limit: int = 100) -> list[Any]:
