@@ -1,5 +1,5 @@
--- finish_copies: record copies that are needed, whose contents are locked, and end their intents; sources that were read and hashed on the way
--- are verified by that. Replacing comes first where a bad copy stands in the same place, since a backend has one row of a content, and last
+-- finish_copies: record copies that are needed, whose contents are locked, and end their intents; sources whose bytes were hashed on the way, or
+-- compared with the new object, are verified by that. Replacing comes first where a bad copy stands in the same place, since a backend has one row of a content, and last
 -- elsewhere: at no instant has a content fewer good copies than before.
 create or replace function reaper_internal.finish_copies(
     p_intents    uuid[],
@@ -51,9 +51,9 @@ begin
     having sum(n.size_bytes) <> 0 or sum(i.size_bytes) <> 0;
     update reaper.object_locations l
        set verified_at = p_now
-      from unnest(p_intents, p_sources, p_digests) as n (intent_id, source, is_digest)
+      from unnest(p_intents, p_sources, p_digests, p_verified) as n (intent_id, source, is_digest, is_verified)
       join reaper.copy_intents i on i.intent_id = n.intent_id
-     where n.is_digest and l.content_hash = i.content_hash and l.backend = n.source and l.trouble is null;
+     where (n.is_digest or n.is_verified) and l.content_hash = i.content_hash and l.backend = n.source and l.trouble is null;
 
     for v_intent in
         select i.* from reaper.copy_intents i
