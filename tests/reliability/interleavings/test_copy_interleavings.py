@@ -1,4 +1,4 @@
-"""A copy that is committed, a copy that is removed, a release, a put and a drained backend, in every order."""
+"""Copies committed and removed beside a release, a put, a drained backend and each other, in every order."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,7 +25,8 @@ from tests.support.mutants.mutant import Edit
 pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
 
 PATIENT = """
-    alter function reaper.commit_copies(uuid, uuid[], text[], bigint[], text[], boolean[]) set lock_timeout = 0;
+    alter function reaper.commit_copies(uuid, uuid[], text[], bigint[], text[], boolean[])
+        set lock_timeout = 0;
     alter function reaper.commit_copy(uuid, uuid, text, bigint, text, boolean) set lock_timeout = 0;
     alter function reaper.remove_copy(text, text, text, text[], text[]) set lock_timeout = 0;
     alter function reaper.remove_backend(text, text) set lock_timeout = 0;
@@ -97,7 +98,8 @@ OTHERS = {
     ),
     "inserts": Actor(
         begin(
-            "insert into pastes (short_code, content_hash, expires_at) values ('new', 'h', now() + interval '1 day')"
+            "insert into pastes (short_code, content_hash, expires_at)"
+            " values ('new', 'h', now() + interval '1 day')"
         ),
         "update content set ref_count = ref_count + 1 where content_hash = 'h'",
         "commit",
@@ -208,7 +210,7 @@ def test_without_the_content_lock_two_cleaners_remove_both(copying: ExploredData
         "where c.content_hash = p_content_hash for update;",
         "where c.content_hash = p_content_hash;",
     ).load(copying.conn)
-    with pytest.raises(AssertionError, match="has no copy|go wrong"):
+    with pytest.raises(AssertionError, match="go wrong"):
         explore(copying.connect, REMOVES, reset=reset("two of one"), check=wrong, at_end=at_end).assert_clean(
             allow={"40P01"}
         )
