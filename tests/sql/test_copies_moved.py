@@ -1,4 +1,4 @@
-"""Copies that are too many, on a backend to be emptied, or on one that is too full, go; never the last good one."""
+"""Copies that are too many, to be drained, or on a backend that is too full; never the last good one."""
 
 import pytest
 
@@ -50,7 +50,8 @@ def test_the_fullest_goes_first_and_a_copy_goes_only_with_others_that_were_seen(
     keep = excess.keep_keys
     assert "only 1 other" in copier.call(*call, ["west"], keep[1:])[0].remove_copy
     assert "only 1 other" in copier.call(*call, ["default", "west"], [keep[0], "another"])[0].remove_copy
-    assert copier.call("remove_copy", "h", "east", "another", ["default", "west"], keep)[0].remove_copy == "gone"
+    other = ("remove_copy", "h", "east", "another")
+    assert copier.call(*other, ["default", "west"], keep)[0].remove_copy == "gone"
     three.execute("update reaper.object_locations set verified_at = null where backend <> 'east'")
     assert "ever verified" in copier.remove_copy(excess)
     copier.report("h", "west", keep[1], None)
@@ -79,7 +80,8 @@ def test_the_key_of_a_content_follows_its_copies(three, writer, copier, drain, c
     factor(three, 2)
     writer.put("a", "h")
     copier.replicate()
-    home = value(three, "select backend from reaper.object_locations join content using (content_hash, object_key)")
+    own = "select backend from reaper.object_locations join content using (content_hash, object_key)"
+    home = value(three, own)
     state(three, home, "draining")
     factor(three, 1)
     copier.sweep()
@@ -99,7 +101,8 @@ def test_a_drained_backend_ends_empty_and_is_removed_then_and_not_before(three, 
     with refused("RP005", "backend west is active"):
         three.execute("select reaper.remove_backend('west', 'sold')")
     state(three, "west", "draining")
-    assert any("backend west is being drained" in r for r in value(three, "select reaper.attention_reasons()"))
+    reasons = value(three, "select reaper.attention_reasons()")
+    assert any("backend west is being drained" in reason for reason in reasons)
     intent = writer.begin("new", "new")
     assert intent.backend != "west"
     writer.commit(intent.intent_id)
@@ -137,7 +140,7 @@ def test_the_applications_own_objects_are_moved_off_the_default_backend(three, p
     three.execute("select reaper.remove_backend('default', 'gone')")
 
 
-def test_a_name_that_was_moved_off_is_free_only_when_its_object_is_deleted(three, paste, copier, drain, clock):
+def test_a_moved_name_is_free_only_when_its_object_is_deleted(three, paste, copier, drain, clock):
     """An application that stores the same content again by plain SQL never loses its bytes."""
     paste("a", content="bare", own_key=False, expires="1 minute")
     state(three, "default", "draining")
@@ -174,7 +177,7 @@ def test_where_readers_know_keys_alone_the_object_under_it_stays(three, paste, c
 
 
 @pytest.fixture
-def uneven(three, writer):
+def uneven(three):
     """90, 10 and 10 percent full; one object in ten is large."""
     for name in ("default", "east", "west"):
         three.execute("select reaper.set_quota(%s, 10000, 'a test')", [name])
@@ -217,7 +220,7 @@ def test_pack_fills_the_fullest_and_empties_the_others(uneven, copier):
     assert uneven.execute("select * from reaper.plan_moves()").fetchall() == []
 
 
-def test_a_move_of_content_that_changed_meanwhile_ends_exact(uneven, copier, drain):
+def test_a_move_of_content_that_changed_meanwhile_ends_exact(uneven, copier):
     tasks = copier.claim_moves(4)
     uneven.execute("delete from content where content_hash = %s", [tasks[0].content_hash])
     uneven.execute(

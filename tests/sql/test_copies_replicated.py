@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.copy_fixtures import SHA, answer, backends, fail, factor, places, state, wants
+from tests.support.copy_fixtures import SHA, answer, backends, factor, fail, places, state, wants
 from tests.support.paste_fixtures import accounts, column, refusals, refused, value
 
 
@@ -78,10 +78,8 @@ def test_the_most_endangered_are_copied_first_and_what_fits_nowhere_delays_none(
     tasks = copier.claim_copies(60)
     assert {task.content_hash for task in tasks} == {f"small{number}" for number in range(60)}
     assert len(wants(three)) == 110
-    assert (
-        value(three, "select count(*) from reaper.copy_wants where starts_with(last_error, 'no active')")
-        == 50
-    )
+    unplaced = "select count(*) from reaper.copy_wants where starts_with(last_error, 'no active')"
+    assert value(three, unplaced) == 50
     [reason] = [r for r in value(three, "select reaper.attention_reasons()") if "could not be made" in r]
     assert reason.startswith("50 contents want a copy that could not be made")
 
@@ -115,7 +113,8 @@ def test_content_that_was_stored_again_meanwhile_gets_the_copy(three, writer, co
     clock.advance("2 days")
     drain()
     writer.put("b", "h", expires="9 days")
-    assert copier.commit_copy(task) == ("copied" if task.destination != "default" else "not_needed")
+    [home] = places(three, "h")
+    assert copier.commit_copy(task) == ("copied" if task.destination != home else "not_needed")
 
 
 def test_a_lease_that_is_lost_changes_nothing(three, writer, copier, clock):
@@ -174,13 +173,11 @@ def test_bytes_with_another_digest_are_refused_and_good_ones_verify_their_source
     with refused("RP005", "are not those of the content"):
         copier.commit_copy(task, sha256="cd" * 32)
     assert copier.commit_copy(task, sha256=SHA.upper(), verified=False) == "copied"
-    assert (
-        column(three, "select backend from reaper.object_locations where verified_at is not null")
-        == task.sources
-    )
+    verified = "select backend from reaper.object_locations where verified_at is not null"
+    assert set(column(three, verified)) == set(task.sources)
 
 
-def test_a_bad_copy_is_replaced_by_a_good_one_and_never_before(three, writer, copier, clock):
+def test_a_bad_copy_is_replaced_by_a_good_one_and_never_before(three, writer, copier):
     writer.put("a", "h")
     copier.replicate()
     [key] = column(three, "select object_key from content")
@@ -290,9 +287,8 @@ def test_what_is_known_of_a_contents_copies_is_told(three, writer, copier):
     assert (task.destination, task.object_key, 10, "copy begun") in three.execute(
         "select * from reaper.objects_of_subject('a')"
     ).fetchall()
-    assert value(
-        three, "select place from reaper.known_objects(%s, %s)", task.destination, [task.object_key]
-    ) == ("copy_intent")
+    known = "select place from reaper.known_objects(%s, %s)"
+    assert value(three, known, task.destination, [task.object_key]) == "copy_intent"
     [verdict] = column(three, "select detail from reaper.why('h') where event = 'now'")
     assert "in progress on" in verdict
     copier.commit_copy(task)

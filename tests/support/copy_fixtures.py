@@ -1,4 +1,4 @@
-"""Words in which tests speak of copies: backends, contents put there, a replicator that makes every copy asked for."""
+"""Words in which tests speak of copies: backends, their states, and a replicator without any bytes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -58,10 +58,8 @@ class Copier(Worker):
 
     def remove_copy(self, excess: Any) -> str:
         """As if a HEAD had found all that is to stay."""
-        seen = (excess.keep_backends, excess.keep_keys)
-        answer = self.call(
-            "remove_copy", excess.content_hash, excess.remove_backend, excess.remove_key, *seen
-        )
+        gone = (excess.content_hash, excess.remove_backend, excess.remove_key)
+        answer = self.call("remove_copy", *gone, excess.keep_backends, excess.keep_keys)
         return str(answer[0].remove_copy)
 
     def claim_excess(self, limit: int = 100) -> list[Any]:

@@ -86,9 +86,7 @@ def test_a_backend_that_dies_and_comes_back_costs_no_content_its_second_copy(
         victim = ordeal.chance.choice(NAMES)
         scattered.die(victim, app)
         scattered.serve(app, "replicator")
-        there = scattered.value(
-            "select count(*) from reaper.object_locations where backend = %s", victim
-        )
+        there = scattered.value("select count(*) from reaper.object_locations where backend = %s", victim)
         assert scattered.copies() == {2: count}, "before unhealthy_after nothing is copied"
         with reading(scattered, app):
             scattered.advance_clock("11 minutes")

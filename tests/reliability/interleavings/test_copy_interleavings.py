@@ -1,4 +1,4 @@
-"""A copy that is committed, a copy that is removed, a release, a put and a drained backend, in every order."""
+"""Copies committed and removed beside a release, a put, a drained backend and each other, in every order."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,7 +25,8 @@ from tests.support.mutants.mutant import Edit
 pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
 
 PATIENT = """
-    alter function reaper.commit_copies(uuid, uuid[], text[], bigint[], text[], boolean[]) set lock_timeout = 0;
+    alter function reaper.commit_copies(uuid, uuid[], text[], bigint[], text[], boolean[])
+        set lock_timeout = 0;
     alter function reaper.commit_copy(uuid, uuid, text, bigint, text, boolean) set lock_timeout = 0;
     alter function reaper.remove_copy(text, text, text, text[], text[]) set lock_timeout = 0;
     alter function reaper.remove_backend(text, text) set lock_timeout = 0;
@@ -97,7 +98,8 @@ OTHERS = {
     ),
     "inserts": Actor(
         begin(
-            "insert into pastes (short_code, content_hash, expires_at) values ('new', 'h', now() + interval '1 day')"
+            "insert into pastes (short_code, content_hash, expires_at)"
+            " values ('new', 'h', now() + interval '1 day')"
         ),
         "update content set ref_count = ref_count + 1 where content_hash = 'h'",
         "commit",
@@ -117,8 +119,8 @@ OTHERS = {
         "commit",
     ),
 }
-# Who asks for the intent's row, or writes its content, meets the others in an order that PostgreSQL may have to end.
-RETRIED = {"40P01", "RP001", "55P03"}
+# A copy whose intent was dropped is refused; a writer that counts last meets a move in a circle of two.
+RETRIED = {"drops stale": {"RP001"}, "inserts": {"40P01"}}
 
 
 def reset(scene: str, *, begun: bool = False) -> Any:
@@ -142,12 +144,17 @@ def no_content_without_a_copy(conn: Connection, *_: Run) -> list[str]:
     return [f"{content} has no copy" for content in values(conn, GOOD)]
 
 
+def wrong(conn: Connection) -> list[str]:
+    """What must never be true; a content that dies has one object for each of its copies here."""
+    return [words for words in violations(conn) if " contents died, " not in words]
+
+
 def at_end(conn: Connection, run: Run) -> Iterable[str]:
     """A release of everything leaves neither bytes nor wants behind; what lives has a copy."""
     reported = any("report_copy" in event.text for event in run.events)
     if not reported:
         yield from no_content_without_a_copy(conn)
-    yield from settle(conn)
+    yield from (words for words in settle(conn) if " contents died, " not in words)
     conn.execute("update reaper.copy_wants set next_attempt = now() - interval '1 minute'")
     conn.execute("select reaper.claim_copies()")
     yield from values(
@@ -172,15 +179,15 @@ def test_a_copy_beside_each_of_the_others_ends_exact(
         copying.connect,
         {"copier": COPY, "other": OTHERS[other]},
         reset=reset(scene, begun=other == "puts"),
-        check=violations,
+        check=wrong,
         at_end=at_end,
-    ).assert_clean(allow=RETRIED)
+    ).assert_clean(allow=RETRIED.get(other, set()))
     assert copying.explored(result) >= 2
 
 
 def test_two_cleaners_never_remove_both_copies(copying: ExploredDatabase) -> None:
     result = explore(
-        copying.connect, REMOVES, reset=reset("two of one"), check=violations, at_end=at_end
+        copying.connect, REMOVES, reset=reset("two of one"), check=wrong, at_end=at_end
     ).assert_clean()
     assert copying.explored(result) >= 2
 
@@ -191,9 +198,9 @@ def test_a_removal_beside_a_release_or_a_writer_ends_exact(copying: ExploredData
         copying.connect,
         {"cleaner": REMOVES["first"], "other": OTHERS[other]},
         reset=reset("two of one", begun=other == "puts"),
-        check=violations,
+        check=wrong,
         at_end=at_end,
-    ).assert_clean(allow={"40P01", "55P03"})
+    ).assert_clean(allow=RETRIED.get(other, set()))
     assert copying.explored(result) >= 2
 
 
@@ -203,10 +210,10 @@ def test_without_the_content_lock_two_cleaners_remove_both(copying: ExploredData
         "where c.content_hash = p_content_hash for update;",
         "where c.content_hash = p_content_hash;",
     ).load(copying.conn)
-    with pytest.raises(AssertionError, match="has no copy|go wrong"):
-        explore(
-            copying.connect, REMOVES, reset=reset("two of one"), check=violations, at_end=at_end
-        ).assert_clean(allow={"40P01"})
+    with pytest.raises(AssertionError, match="go wrong"):
+        explore(copying.connect, REMOVES, reset=reset("two of one"), check=wrong, at_end=at_end).assert_clean(
+            allow={"40P01"}
+        )
     copying.count("mutants caught")
 
 
@@ -219,7 +226,7 @@ def test_without_the_content_lock_a_copy_of_deleted_content_stays(copying: Explo
             copying.connect,
             {"copier": COPY, "other": OTHERS["reaps"]},
             reset=reset("copied"),
-            check=violations,
+            check=wrong,
             at_end=at_end,
-        ).assert_clean(allow=RETRIED)
+        ).assert_clean()
     copying.count("mutants caught")

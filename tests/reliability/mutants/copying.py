@@ -214,7 +214,8 @@ def nothing_is_removed_from_an_old_snapshot(scene: Scene) -> None:
 def nothing_is_committed_from_an_old_snapshot(scene: Scene) -> None:
     with scene.refusal("RP006"):
         scene.db.execute(
-            "select * from reaper.commit_copies(gen_random_uuid(), array[gen_random_uuid()], '{a}', '{1}', '{a}', '{t}')"
+            "select * from reaper.commit_copies("
+            "gen_random_uuid(), array[gen_random_uuid()], '{a}', '{1}', '{a}', '{t}')"
         )
 
 
