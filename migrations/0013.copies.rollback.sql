@@ -16,6 +16,16 @@ begin
     end if;
 end;
 $$;
+-- reaper migrate drops the functions first; yoyo would take the tables away under them.
+do $$
+begin
+    if exists (select from reaper.code_files) then
+        raise exception sqlstate 'RP007' using
+            message = 'functions of schema reaper are loaded that need these tables',
+            hint    = 'Roll back with: reaper migrate --to ID (or base); it drops the functions first.';
+    end if;
+end;
+$$;
 drop table reaper.copy_sweep;
 drop table reaper.copy_moves;
 drop table reaper.copy_excess;

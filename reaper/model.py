@@ -263,7 +263,7 @@ class CopySweep:
 
 @dataclass(frozen=True, slots=True)
 class CopyTask:
-    """A copy to make, leased to this process: read from the first source with the right bytes, store, commit."""
+    """A copy to make, leased: read from the first source with the right bytes, store, commit."""
 
     intent_id: UUID
     lease: UUID

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,10 @@ _Rows = Annotated[
 _Quick = Annotated[bool, typer.Option("--quick", help="About a minute and a half.")]
 _Big = Annotated[
     bool, typer.Option("--big", help="Up to ten million rows: two hours or more, 20 GB of disk.")
+]
+_Copies = Annotated[
+    bool,
+    typer.Option("--copies", help="Measure the replicator beside rclone copy instead; with --quick, small."),
 ]
 _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Where results.json and the plots go.")
@@ -65,6 +70,8 @@ _Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the or
 
 # Tables that go into a file are read without wrapping.
 WIDTH = 140
+# What a copy may cost more among ten times as many contents.
+LARGEST_GROWTH = 1.15
 
 
 def register(app: typer.Typer) -> None:
@@ -82,6 +89,7 @@ def bench(
     pg_bin: _PgBin = None,
     scrub: _Scrub = False,
     objects: _Objects = 10_000,
+    copies: _Copies = False,
 ) -> None:
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
@@ -104,6 +112,9 @@ def bench(
         ) from None
     if quick and big:
         raise typer.BadParameter("choose one of --quick and --big")
+    if copies:
+        _measure_copies(quick, output, pg_bin)
+        return
     chosen = plan.choose(quick, big, rows, seed)
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -124,6 +135,26 @@ def _bench_scrub(objects: int) -> None:
     speed = scrub_speed.measure(objects, 2048, 3, lambda what: console.print(what, soft_wrap=True))
     typer.echo(speed.as_json())
     typer.echo(f"scrubber / rclone check --download: {speed.ratio:.2f} times as fast")
+
+
+def _measure_copies(quick: bool, output: Path, pg_bin: Path | None) -> None:
+    """The replicator, its SQL and its sweep; exit code 1 when a target is missed."""
+    from reaper.dev.bench import copies
+    from reaper.dev.embedded import EmbeddedError
+
+    err = Console(stderr=True, highlight=False)
+    try:
+        figures = copies.measure(
+            copies.QUICK if quick else copies.Plan(), lambda what: err.print(what, soft_wrap=True), pg_bin
+        )
+    except EmbeddedError as error:
+        raise ConfigError(str(error)) from None
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "copies.json").write_text(json.dumps(figures.as_json(), indent=2))
+    for line in figures.lines():
+        typer.echo(line)
+    typer.echo(f"copies.json: {output}/")
+    raise typer.Exit(Exit.OK if figures.ratio >= 1 and figures.growth <= LARGEST_GROWTH else Exit.BEHIND)
 
 
 @contextmanager

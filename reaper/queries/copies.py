@@ -19,7 +19,7 @@ class Copies(Area):
 
     @commits
     def claim_copies(self, limit: int) -> list[CopyTask]:
-        """Copies to make, the most endangered contents first; their intents are committed, room is reserved."""
+        """Copies to make, the most endangered contents first; their intents are committed."""
         return self._db.all(CopyTask, "select * from reaper.claim_copies(%s)", limit)
 
     @commits
@@ -39,7 +39,7 @@ class Copies(Area):
 
     @commits
     def remove_copy(self, excess: Excess, seen: Sequence[tuple[str, str]]) -> str:
-        """Remove a copy if enough of those that were seen (backend, key) stay: 'removed', 'gone' or 'kept: …'"""
+        """Remove a copy if enough of those seen (backend, key) stay: 'removed', 'gone', 'kept: …'"""
         return str(
             self._db.value(
                 "select reaper.remove_copy(%s, %s, %s, %s, %s)",
@@ -59,7 +59,7 @@ class Copies(Area):
     @commits
     def renew_copies(self, lease: UUID) -> int:
         """Extend a lease; how many of its copies are not ended."""
-        return int(self._db.value("select reaper.renew_copies(%s)", lease))
+        return int(self._db.value("select reaper.extend_copies(%s)", lease))
 
     @commits
     def commit_copies(self, lease: UUID, stored: Sequence[StoredCopy]) -> dict[UUID, str]:
@@ -92,7 +92,7 @@ class Copies(Area):
     def note_upload(self, task: CopyTask, upload_id: str) -> bool:
         """Record the multipart upload of a copy; False when the lease is lost."""
         return bool(
-            self._db.value("select reaper.note_upload(%s, %s, %s)", task.intent_id, task.lease, upload_id)
+            self._db.value("select reaper.record_upload(%s, %s, %s)", task.intent_id, task.lease, upload_id)
         )
 
     @commits

@@ -179,6 +179,16 @@ USED = {
         "the markers in these buckets name: default",
         "delete from reaper.backend_owners",
     ),
+    "copy_intents": Thing(
+        13,
+        """insert into reaper.copy_intents
+                  (intent_id, content_hash, purpose, source, source_key, destination, object_key, begun_at,
+                   lease, lease_until)
+           values (gen_random_uuid(), 'h4', 'replicate', 'default', 'k4', 'east', 'k5', now(),
+                   gen_random_uuid(), now())""",
+        "1 copies that are being made",
+        "delete from reaper.copy_intents",
+    ),
 }
 # Found out anew by the next worker, or derived from the tables above.
 NO_INFORMATION = {
@@ -193,6 +203,11 @@ NO_INFORMATION = {
     "provenance",
     # Without a marker that names it, another identity is as good.
     "installation",
+    # The sweep finds out who needs copies, and the rebalancer plans, anew.
+    "copy_wants",
+    "copy_excess",
+    "copy_moves",
+    "copy_sweep",
 }
 
 

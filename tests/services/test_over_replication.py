@@ -109,8 +109,8 @@ def test_a_backend_that_does_not_answer_loses_nothing_and_keeps_nothing_from_oth
     for _ in range(5):
         copies.sql("select reaper.record_backend_failure('east', 'no answer')")
     copies.set(replication_factor=1)
-    copies.tick(app, "replicator")
-    copies.tick(app, "over_replication")
+    copies.serve(app, "replicator")
+    copies.serve(app, "over_replication")
     counts = copies.copies()
     assert min(counts) >= 1
     assert copies.complaints() == []

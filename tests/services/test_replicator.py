@@ -38,12 +38,12 @@ def test_what_was_put_gets_its_second_verified_copy(copies: CopiesWorld, app: Ap
     copies.create(app, MANY)
     copies.create(app, ["empty"], size=0)
     copies.create(app, ["several-pieces"], size=3 * 4096 + 1)
-    done = copies.tick(app, "replicator").figures
+    done = copies.serve(app, "replicator").figures
     assert (done["copied"], done["failed"]) == (len(MANY) + 2, 0)
     assert copies.copies() == {2: len(MANY) + 2}
     assert copies.owed() == []
     copies.agree()
-    assert copies.tick(app, "replicator").figures["copied"] == 0
+    assert copies.serve(app, "replicator").figures["copied"] == 0
 
 
 def place_of(copies: CopiesWorld, code: str, backend: str | None = None) -> tuple[str, str]:
@@ -58,7 +58,7 @@ def place_of(copies: CopiesWorld, code: str, backend: str | None = None) -> tupl
 
 def spread(copies: CopiesWorld, app: App, codes: list[str]) -> None:
     copies.create(app, codes)
-    copies.tick(app, "replicator")
+    copies.serve(app, "replicator")
     assert copies.copies() == {2: len(codes)}
 
 
@@ -129,7 +129,7 @@ def test_wrong_bytes_that_arrive_are_never_a_copy(copies: CopiesWorld) -> None:
 
     with copies.app(wrap_store=lambda _, store: Liar(store)) as app:
         copies.create(app, MANY[:3])
-        assert copies.tick(app, "replicator").figures["failed"] == 3
+        assert copies.serve(app, "replicator").figures["failed"] == 3
     assert copies.copies() == {1: 3}
     assert (
         copies.value("select count(*) from reaper.copy_wants where last_error like '%% arrived with %%'") == 3
@@ -151,7 +151,7 @@ def test_contents_that_fit_nowhere_do_not_delay_others(copies: CopiesWorld, app:
     copies.create(app, MANY)
     copies.state("east", "active")
     copies.state("west", "active")
-    assert copies.tick(app, "replicator").figures["copied"] == len(MANY)
+    assert copies.serve(app, "replicator").figures["copied"] == len(MANY)
     assert copies.copies() == {1: 50, 2: len(MANY)}
     [(waiting,)] = copies.sql("select count(*) from reaper.copy_wants where last_error like 'no %% room%%'")
     assert waiting == 50
@@ -176,7 +176,7 @@ def test_a_destination_that_fails_costs_its_contents_a_wait_and_no_more(copies: 
         _ = app.stores
         for watched in away:
             watched.error = Unreachable("the S3 store does not answer")
-        assert copies.tick(app, "replicator").figures["failed"] == 9
+        assert copies.serve(app, "replicator").figures["failed"] == 9
         assert copies.complaints() == []
         for watched in away:
             watched.error = None
@@ -206,7 +206,7 @@ def test_a_content_that_ends_while_it_is_copied_leaves_nothing(copies: CopiesWor
             "commit_copies": lambda call, *arguments: (end(""), call(*arguments))[1],
         }
         with copies.app(around=instead_of(watching)) as copying:
-            done = copies.tick(copying, "replicator").figures
+            done = copies.serve(copying, "replicator").figures
         assert done["content_gone"] >= 1
         copies.see_to_copies(app)
         copies.drain()
@@ -218,7 +218,7 @@ def test_a_content_that_ends_while_it_is_copied_leaves_nothing(copies: CopiesWor
 def test_two_workers_on_the_same_contents_make_one_copy_of_each(copies: CopiesWorld, app: App) -> None:
     copies.create(app, MANY)
     with copies.app() as other, ThreadPoolExecutor(2) as pool:
-        done = list(pool.map(lambda each: copies.tick(each, "replicator").figures, [app, other]))
+        done = list(pool.map(lambda each: copies.serve(each, "replicator").figures, [app, other]))
     assert sum(figures["copied"] for figures in done) == len(MANY)
     assert copies.copies() == {2: len(MANY)}
     copies.agree()
@@ -235,7 +235,7 @@ def test_a_run_that_has_to_stop_gives_back_what_it_has_not_begun(copies: CopiesW
         assert copies.sql("select * from reaper.copy_intents") == []
         assert copies.value("select max(attempts) from reaper.copy_wants") == 0
         app.stop.clear()
-        copies.tick(app, "replicator")
+        copies.serve(app, "replicator")
     assert copies.copies() == {2: len(MANY)}
 
 
@@ -250,6 +250,6 @@ def test_one_server_copies_by_itself(copies: CopiesWorld) -> None:
 
     with copies.app(wrap_store=watch) as app:
         copies.create(app, MANY[:5])
-        copies.tick(app, "replicator")
+        copies.serve(app, "replicator")
     assert copies.copies() == {2: 5}
     copies.agree()

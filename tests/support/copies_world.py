@@ -57,7 +57,7 @@ class CopiesWorld(World):
             stored = store.put(data, DAY, code)
             self.log.created(code, data, stored.expires_at)
 
-    def tick(self, app: App, name: str) -> Tick:
+    def serve(self, app: App, name: str) -> Tick:
         """Run a service to the end of its work."""
         figures: dict[str, int] = {}
         for _ in range(100):
@@ -71,11 +71,11 @@ class CopiesWorld(World):
     def see_to_copies(self, app: App, rounds: int = 10) -> None:
         """Copy, remove what is too many, and delete what is owed, until nothing changes."""
         for _ in range(rounds):
-            self.tick(app, "replicator")
-            self.tick(app, "over_replication")
-            self.tick(app, "pending_reaper")
+            self.serve(app, "replicator")
+            self.serve(app, "over_replication")
+            self.serve(app, "pending_reaper")
             self.advance_clock("20 minutes")
-            self.tick(app, "cleanup_queue")
+            self.serve(app, "cleanup_queue")
             if not self.owed():
                 return
 

@@ -1,4 +1,4 @@
-"""Words in which tests speak of copies: backends, contents put there, a replicator that makes every copy asked for."""
+"""Words in which tests speak of copies: backends, their states, and a replicator without any bytes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -56,21 +56,20 @@ class Copier(Worker):
             outcomes += [self.commit_copy(task) for task in tasks]
         return outcomes
 
-    def remove_excess(self, limit: int = 100) -> list[str]:
-        """Remove what is too many, as if a HEAD had found all that is to stay; the outcomes."""
+    def remove_copy(self, excess: Any) -> str:
+        """As if a HEAD had found all that is to stay."""
+        gone = (excess.content_hash, excess.remove_backend, excess.remove_key)
+        answer = self.call("remove_copy", *gone, excess.keep_backends, excess.keep_keys)
+        return str(answer[0].remove_copy)
+
+    def claim_excess(self, limit: int = 100) -> list[Any]:
+        return self.call("claim_excess", limit)
+
+    def remove_excess(self) -> list[str]:
+        """Remove what is too many, until there is none; the outcomes."""
         outcomes = []
-        while candidates := self.call("claim_excess", limit):
-            outcomes += [
-                self.call(
-                    "remove_copy",
-                    c.content_hash,
-                    c.remove_backend,
-                    c.remove_key,
-                    c.keep_backends,
-                    c.keep_keys,
-                )[0].remove_copy
-                for c in candidates
-            ]
+        while candidates := self.claim_excess():
+            outcomes += [self.remove_copy(excess) for excess in candidates]
         return outcomes
 
 

@@ -47,8 +47,8 @@ class CopyRequests:
         with self._bucket.asking() as client:
             answer = self._quick.send("GET", key, _WITH_CHECKSUM)
             if answer is not None:
-                with closing(answer.raw):
-                    if answer.status_code == 200 and "content-length" in answer.headers:
+                with closing(answer):
+                    if answer.status == 200 and "content-length" in answer.headers:
                         return _piece(answer.headers, read_up_to(answer, most), most)
             try:
                 reply: Any = client.get_object(Bucket=self._bucket.name, Key=key, ChecksumMode="ENABLED")
@@ -68,7 +68,7 @@ class CopyRequests:
         with self._bucket.asking() as client:
             answer = self._quick.send("GET", key, asked)
             if answer is not None:
-                with closing(answer.raw):
+                with closing(answer):
                     # Some stores answer with another status, but all of them say which bytes they send.
                     if answer.headers.get("content-range", "").startswith(f"bytes {start}-"):
                         return _whole(read_up_to(answer, end - start), end - start)
@@ -84,9 +84,9 @@ class CopyRequests:
         with self._bucket.asking():
             answer = self._quick.send("PUT", key, sums(body, sha256), body, sha256)
             if answer is not None:
-                with closing(answer.raw):
+                with closing(answer):
                     read_up_to(answer, 1 << 16)
-                    if answer.status_code == 200:
+                    if answer.status == 200:
                         return True
         self._bucket.put(key, body)
         return False
@@ -98,18 +98,18 @@ class CopyRequests:
             answer = self._quick.send("PUT", key, {**sums(body, digest), **wrong}, body, digest)
             if answer is None:
                 return None
-            with closing(answer.raw):
+            with closing(answer):
                 read_up_to(answer, 1 << 16)
-                return int(answer.status_code)
+                return int(answer.status)
 
     def head(self, key: str) -> tuple[int, str | None] | None:
         """The size and the SHA-256 that the store keeps; None if the store says that there is no such object."""
         with self._bucket.asking():
             answer = self._quick.send("HEAD", key, _WITH_CHECKSUM)
             if answer is not None:
-                with closing(answer.raw):
+                with closing(answer):
                     read_up_to(answer, 1)
-                    if answer.status_code == 200 and "content-length" in answer.headers:
+                    if answer.status == 200 and "content-length" in answer.headers:
                         return int(answer.headers["content-length"]), _hex(answer.headers.get(_SHA256))
         # A 404 without a body may come from a proxy; a listing tells.
         size = self._bucket.find(key)

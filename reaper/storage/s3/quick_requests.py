@@ -15,18 +15,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, HTTPClientError
+from botocore.exceptions import HTTPClientError
+from botocore.exceptions import ReadTimeoutError as LibraryReadTimeoutError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
+    from urllib3 import BaseHTTPResponse
 
 NO_BYTES = hashlib.sha256().hexdigest()
 # Asked for nothing: it only shows where the objects of the bucket lie.
 _SAMPLE = "sample"
 _ALGORITHM = "AWS4-HMAC-SHA256"
-# It broke before there was an answer; the library tries again.
-_BROKEN = (ConnectionClosedError, EndpointConnectionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,12 @@ class QuickRequests:
         self._base: str | None = None
         self._host = ""
         self._path = ""
+        self._connections: Any = None
         self._key: SigningKey | None = None
 
     def send(
         self, method: str, key: str, headers: Mapping[str, str], body: bytes = b"", digest: str = NO_BYTES
-    ) -> AWSResponse | None:
+    ) -> BaseHTTPResponse | None:
         """The answer, whose body is not read yet; None where only the library can ask this.
 
         `digest` is the SHA-256 of the body, of which the store gets to know with the signature.
@@ -67,11 +68,21 @@ class QuickRequests:
         signed = self._sign(method, self._path + url, headers, digest)
         if signed is None:
             return None
-        prepared = cast(Any, AWSPreparedRequest)
-        request = prepared(method, self._base_url + url, signed, body or None, stream_output=True)
         try:
-            answer: AWSResponse = self._client._endpoint.http_session.send(request)
-        except _BROKEN:
+            answer: BaseHTTPResponse = self._connections.urlopen(
+                method,
+                self._path + url,
+                body=body or None,
+                headers=signed,
+                retries=False,
+                assert_same_host=False,
+                preload_content=False,
+                decode_content=False,
+            )
+        except ReadTimeoutError as error:
+            raise LibraryReadTimeoutError(endpoint_url=self._base_url, error=error) from None
+        except HTTPError:
+            # It broke before there was an answer, or there is no connection: the library tries again.
             return None
         return answer
 
@@ -98,6 +109,11 @@ class QuickRequests:
         parts = urlsplit(url)
         if not parts.path.endswith(_SAMPLE):
             return ""
+        http = self._client._endpoint.http_session
+        if http._proxy_config.proxy_url_for(url):
+            return ""
+        self._connections = http._manager.connection_from_url(url)
+        http._setup_ssl_cert(self._connections, url, http._verify)
         self._host, self._path = parts.netloc.rpartition("@")[2], parts.path.removesuffix(_SAMPLE)
         return f"{parts.scheme}://{parts.netloc}{self._path}"
 
@@ -133,18 +149,18 @@ class QuickRequests:
         return known.key
 
 
-def read_up_to(answer: AWSResponse, most: int) -> bytes:
+def read_up_to(answer: BaseHTTPResponse, most: int) -> bytes:
     """The first bytes of the body; the connection is given up where there are more."""
     pieces: list[bytes] = []
     left = most
     try:
-        while left and (piece := answer.raw.read(left)):
+        while left and (piece := answer.read(left)):
             pieces.append(piece)
             left -= len(piece)
         # At the end of the body the connection is free for the next request.
-        if not left and answer.raw.read(1):
-            answer.raw.close()
-    except Exception as error:
-        answer.raw.close()
+        if not left and answer.read(1):
+            answer.close()
+    except (HTTPError, OSError) as error:
+        answer.close()
         raise HTTPClientError(error=error) from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

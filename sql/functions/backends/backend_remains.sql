@@ -1,4 +1,4 @@
--- backend_remains: what lies on a backend, is being stored there, or is owed a deletion there. Empty when remove_backend would succeed.
+-- backend_remains: what lies on a backend, is being stored there, or is queued for deletion there. Empty when remove_backend would succeed.
 create or replace function reaper.backend_remains(p_name text)
     returns table (what text, number bigint, bytes numeric)
     language sql stable security definer

@@ -1,5 +1,5 @@
 -- remove_backend: forget a backend that is drained and empty. The lock on reaper.bindings waits for every put and copy that began before, each of
--- which has it too, and whoever comes later sees the backend draining: so nothing can be stored there after the look.
+-- which has it too, and every later one sees the backend draining: so nothing can be stored there after the look.
 create or replace function reaper.remove_backend(p_name text, p_reason text)
     returns void
     language plpgsql volatile security definer
@@ -36,6 +36,6 @@ begin
 end;
 $$;
 comment on function reaper.remove_backend(text, text) is
-    'Removes a backend that is draining and on which nothing lies, is stored or is owed (backend_remains). Take it out of the configuration first, or the next worker registers it again. A reason is required. Audited. RP005 with what is left there.';
+    'Removes a backend that is draining and on which nothing lies, is stored or is queued (backend_remains). Take it out of the configuration first, or the next worker registers it again. A reason is required. Audited. RP005 with what is left there.';
 revoke all on function reaper.remove_backend(text, text) from public;
 grant execute on function reaper.remove_backend(text, text) to reaper_ops;

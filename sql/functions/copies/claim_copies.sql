@@ -38,7 +38,7 @@ begin
         v_hashes := reaper_internal.lock_due_wants(v_left, v_now);
         exit when v_hashes = '{}';
         v_looked := v_looked + cardinality(v_hashes);
-        v_ready := reaper_internal.settle_idle_wants(v_hashes, v_now);
+        v_ready := reaper_internal.postpone_wants(v_hashes, v_now);
         if v_ready = '{}' then
             continue;
         end if;
@@ -46,14 +46,14 @@ begin
             select p_names, p_rooms into v_names, v_rooms from reaper_internal.lock_places();
         end if;
         select m.made, m.rooms into v_made, v_rooms
-          from reaper_internal.make_copy_intents(v_ready, v_names, v_rooms, v_lease, v_now) as m;
+          from reaper_internal.begin_copies(v_ready, v_names, v_rooms, v_lease, v_now) as m;
         v_left := v_left - v_made;
     end loop;
     return query select * from reaper_internal.leased_copies(v_lease, v_now);
 end;
 $$;
 comment on function reaper.claim_copies(integer) is
-    'Makes up to p_limit intents of copies, the most endangered contents first, and leases them for two minutes (renew_copies extends): read from the first of sources that has the right bytes, store under object_key on destination, '
+    'Makes up to p_limit intents of copies, the most endangered contents first, and leases them for two minutes (extend_copies extends): read from the first of sources that has the right bytes, store under object_key on destination, '
     'then call commit_copy or fail_copy. sha256: content_hash is the SHA-256 to compare; verify: the stored object is to be compared; size_bytes null = unknown. RP006 outside read committed.';
 revoke all on function reaper.claim_copies(integer) from public;
 grant execute on function reaper.claim_copies(integer) to reaper_worker, reaper_ops;

@@ -21,9 +21,9 @@ begin
     perform reaper_internal.require_limit(p_limit);
     lock table reaper.bindings in access share mode;
     perform reaper_internal.commit_durably();
-    perform reaper_internal.renew_plan(v_now);
+    perform reaper_internal.record_plan(v_now);
     if exists (select from reaper.copy_moves) and not reaper_internal.most_backends_fail() then
-        perform reaper_internal.make_move_intents(p_limit, v_lease, v_now);
+        perform reaper_internal.begin_moves(p_limit, v_lease, v_now);
     end if;
     return query select * from reaper_internal.leased_copies(v_lease, v_now);
 end;

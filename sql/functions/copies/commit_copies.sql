@@ -52,17 +52,17 @@ begin
           join reaper.copy_intents i on i.intent_id = n.intent_id
          order by i.content_hash
     loop
-        perform reaper_internal.end_copy_intent(v_ended.i, true, v_ended.size_bytes, v_now, v_now);
+        perform reaper_internal.drop_copy_intent(v_ended.i, true, v_ended.size_bytes, v_now, v_now);
     end loop;
     if v_judged.intents <> '{}' then
         select array_agg(s.intent_id) as intents, array_agg(s.outcome) as outcomes
           into v_stored
-          from reaper_internal.store_copies(v_judged.intents, v_judged.sources, v_judged.sizes, v_judged.digests, v_judged.verified,
+          from reaper_internal.finish_copies(v_judged.intents, v_judged.sources, v_judged.sizes, v_judged.digests, v_judged.verified,
                                             v_judged.implicit, v_now) as s;
         v_judged.others := v_judged.others || v_stored.intents;
         v_judged.outcomes := v_judged.outcomes || v_stored.outcomes;
     end if;
-    perform reaper_internal.settle_needs(v_judged.hashes, v_now);
+    perform reaper_internal.sync_needs(v_judged.hashes, v_now);
     if 'wrong_bytes' = any (v_judged.outcomes) then
         update reaper.copy_wants w
            set attempts = w.attempts + 1, next_attempt = v_now + interval '10 minutes', last_error = 'the stored bytes are not the content''s, or were not verified'

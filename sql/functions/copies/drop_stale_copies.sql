@@ -23,7 +23,7 @@ begin
          limit p_limit
            for update skip locked
     loop
-        perform reaper_internal.end_copy_intent(v_intent, true, v_intent.size_bytes, v_now, v_due);
+        perform reaper_internal.drop_copy_intent(v_intent, true, v_intent.size_bytes, v_now, v_due);
         update reaper.copy_wants w set next_attempt = v_now where w.content_hash = v_intent.content_hash;
         v_dropped := v_dropped + 1;
     end loop;

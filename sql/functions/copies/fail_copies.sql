@@ -22,7 +22,7 @@ begin
          order by i.content_hash
            for update of i
     loop
-        perform reaper_internal.end_copy_intent(v_copy.i, v_copy.uploaded, (v_copy.i).size_bytes, v_now, v_late);
+        perform reaper_internal.drop_copy_intent(v_copy.i, v_copy.uploaded, (v_copy.i).size_bytes, v_now, v_late);
         update reaper.copy_wants w
            set attempts     = w.attempts + case when v_copy.error is null then 0 else 1 end,
                last_error   = coalesce(left(v_copy.error, 1000), w.last_error),

@@ -41,12 +41,12 @@ begin
         return 'kept: none of the other copies was ever verified';
     end if;
     if not coalesce(v_left.has_own_key, false) then
-        perform reaper_internal.rename_content(p_content_hash, p_object_key, v_left.key);
+        perform reaper_internal.set_content_key(p_content_hash, p_object_key, v_left.key);
     end if;
-    if not reaper_internal.discard_copy(p_content_hash, p_backend, p_object_key, v_now) then
+    if not reaper_internal.delete_copy(p_content_hash, p_backend, p_object_key, v_now) then
         return 'gone';
     end if;
-    perform reaper_internal.settle_needs(array[p_content_hash], v_now);
+    perform reaper_internal.sync_needs(array[p_content_hash], v_now);
     return 'removed';
 end;
 $$;

@@ -28,7 +28,7 @@ begin
     if not found then
         return 'gone';
     end if;
-    -- The application's own object: written down to say what is wrong with it; a good one of unknown size is left to whoever reads its bytes.
+    -- The application's own object: written down to say what is wrong with it; a good one of unknown size is written down when its bytes are read.
     if p_trouble is null and not exists (select from reaper.object_locations l where l.content_hash = p_content_hash)
        and (select coalesce(c.size_bytes, 0) = 0 from reaper.content c where c.content_hash = p_content_hash)
     then
@@ -42,7 +42,7 @@ begin
            trouble_at  = case when p_trouble is null then null when l.trouble = p_trouble then l.trouble_at else v_now end
      where l.content_hash = p_content_hash and l.backend = p_backend and l.object_key = p_object_key;
     if v_copy.trouble is distinct from p_trouble then
-        perform reaper_internal.settle_needs(array[p_content_hash], v_now);
+        perform reaper_internal.sync_needs(array[p_content_hash], v_now);
         update reaper.copy_wants w
            set last_error = left(format('%s on %s: %s', p_object_key, p_backend, coalesce(p_detail, p_trouble)), 1000)
          where w.content_hash = p_content_hash and p_trouble is not null;

@@ -33,7 +33,7 @@ begin
                        where c.content_hash > v_sweep.after_hash
                        order by c.content_hash
                        limit p_limit);
-    v_wanted := reaper_internal.enter_needs(v_hashes, v_now);
+    v_wanted := reaper_internal.record_needs(v_hashes, v_now);
     update reaper.copy_sweep w
        set after_hash  = coalesce(v_hashes[cardinality(v_hashes)], w.after_hash),
            finished_at = case when cardinality(v_hashes) < p_limit then v_now end,

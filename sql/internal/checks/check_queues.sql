@@ -53,7 +53,7 @@ as $$
       from reaper.put_intents i
      where i.upload_required and not i.reserved
     union all
-    -- A release skips the wants that others hold; whoever claims them deletes them.
+    -- A release skips the wants that others hold; the claim that comes to them deletes them.
     select 'what wants a copy exists', w.content_hash, format('wanted since %s, due since %s, and there is no such content', w.queued_at, w.next_attempt)
       from reaper.copy_wants w
      where w.next_attempt <= reaper.clock() - interval '1 hour'

@@ -1,7 +1,7 @@
 -- copy_needs: the one judgement of who needs copies and who has too many, for contents that exist. Content without a location row has one
 -- copy, on backend default. A copy is good without trouble on a backend that is not dead; it counts if that is not being drained either.
 -- Wanted is what has too few that count, a good one to copy from and an active backend without one; and what has none but bad ones, so that
--- it is named. Copies on dead backends are no excess yet keep nobody from noticing one: the cleaner judges again when they answer.
+-- it is named. Copies on dead backends count as possible excess: the cleaner removes one only when enough others answer.
 create or replace function reaper_internal.copy_needs(p_hashes text[], p_now timestamptz)
     returns table (
         content_hash text, copies integer, good integer, counting integer, bad integer, draining integer,

@@ -1,6 +1,7 @@
 -- excess_copies: of each content the one copy that may go first: a bad one, else one on a backend that is drained, else one on the fullest
 -- backend, the later name first; and the copies that are to stay. Those are good, on backends that answer and are not drained, enough of them, and
--- one of them was verified. Where that is not so, nothing may go: an open circuit alone is no reason to remove a copy.
+-- one of them was verified. Where that is not so, nothing may go; nor does a good
+-- copy because its backend does not answer: an open circuit alone is no reason to remove it.
 create or replace function reaper_internal.excess_copies(p_hashes text[], p_now timestamptz)
     returns table (
         content_hash text, keep_backends text[], keep_keys text[], keep_sizes bigint[], remove_backend text, remove_key text
@@ -20,7 +21,7 @@ as $$
         select reaper_internal.own_key_stays() as stays, s.replication_factor as factor from reaper.settings s
     ), copies as materialized (
         select l.content_hash, l.backend, l.object_key, l.size_bytes, l.trouble is not null as is_bad, h.state = 'draining' as is_drained,
-               coalesce(h.fullness, 0) as fullness, h.taken, l.verified_at is not null as is_verified,
+               coalesce(h.fullness, 0) as fullness, h.taken, h.is_closed, l.verified_at is not null as is_verified,
                l.trouble is null and h.state <> 'draining' and h.is_closed and not h.is_dead as is_kept,
                f.stays and l.backend = 'default' and l.object_key = coalesce(c.object_key, c.content_hash)::text collate "C" as stays
           from unnest(p_hashes) as x (content_hash)
@@ -38,7 +39,7 @@ as $$
                array_agg(o.size_bytes order by o.backend) as sizes, count(*) as kept, bool_or(o.is_verified) as is_safe
           from copies o
          where o.content_hash = r.content_hash and o.backend <> r.backend and o.is_kept) as k
-     where not r.stays and k.kept >= f.factor and k.is_safe
+     where not r.stays and (r.is_closed or r.is_bad or r.is_drained) and k.kept >= f.factor and k.is_safe
      order by r.content_hash, r.is_bad desc, r.is_drained desc, r.fullness desc, r.taken desc, r.backend desc;
 $$;
 comment on function reaper_internal.excess_copies(text[], timestamptz) is

@@ -1,4 +1,4 @@
--- leased_copies: the copies of a lease as whoever makes them needs to know them. What replaces a copy is verified in any case.
+-- leased_copies: the copies of a lease as their maker needs to know them. What replaces a copy is verified in any case.
 create or replace function reaper_internal.leased_copies(p_lease uuid, p_now timestamptz)
     returns table (
         intent_id uuid, lease uuid, content_hash text, size_bytes bigint, sha256 boolean, purpose text,

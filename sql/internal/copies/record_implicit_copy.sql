@@ -19,7 +19,7 @@ begin
         update reaper.content c set size_bytes = p_size_bytes where c.content_hash = p_content_hash;
         v_content.size_bytes := p_size_bytes;
     end if;
-    if reaper_internal.insert_copies(array[p_content_hash], '{default}', array[v_content.object_key::text], array[v_content.size_bytes::bigint],
+    if reaper_internal.add_copies(array[p_content_hash], '{default}', array[v_content.object_key::text], array[v_content.size_bytes::bigint],
                                      array[null::timestamptz], p_now) = 1 then
         perform reaper_internal.add_bytes('default', p_used => v_content.size_bytes);
     end if;

@@ -15,8 +15,8 @@ begin
     if not found then
         return false;
     end if;
-    perform reaper_internal.rename_content(p_content_hash, v_key, p_new_key);
-    return reaper_internal.discard_copy(p_content_hash, p_backend, v_key, p_now);
+    perform reaper_internal.set_content_key(p_content_hash, v_key, p_new_key);
+    return reaper_internal.delete_copy(p_content_hash, p_backend, v_key, p_now);
 end;
 $$;
 comment on function reaper_internal.replace_bad_copy(text, text, text, timestamptz) is

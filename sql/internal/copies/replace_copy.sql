@@ -16,8 +16,8 @@ begin
     if not found then
         return false;
     end if;
-    perform reaper_internal.rename_content(p_intent.content_hash, p_intent.replaces_key, p_intent.object_key);
-    return reaper_internal.discard_copy(p_intent.content_hash, p_intent.replaces_backend, p_intent.replaces_key, p_now);
+    perform reaper_internal.set_content_key(p_intent.content_hash, p_intent.replaces_key, p_intent.object_key);
+    return reaper_internal.delete_copy(p_intent.content_hash, p_intent.replaces_backend, p_intent.replaces_key, p_now);
 end;
 $$;
 comment on function reaper_internal.replace_copy(reaper.copy_intents, timestamptz) is

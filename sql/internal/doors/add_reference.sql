@@ -22,7 +22,7 @@ begin
                 return false;
             end if;
             perform reaper_internal.require_bytes(p_intent, p_uploaded);
-            return reaper_internal.restore_copy(p_intent, p_now);
+            return reaper_internal.repair_copy(p_intent, p_now);
         end if;
 
         perform reaper_internal.require_key_column();
@@ -33,7 +33,7 @@ begin
         if found then
             perform reaper_internal.record_copy(p_intent, p_now);
             if (select s.replication_factor from reaper.settings s) > 1 then
-                perform reaper_internal.settle_needs(array[v_hash], p_now);
+                perform reaper_internal.sync_needs(array[v_hash], p_now);
             end if;
             return true;
         end if;

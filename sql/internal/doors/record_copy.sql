@@ -16,7 +16,7 @@ begin
     insert into reaper.byte_deltas (backend, used_bytes, orphan_bytes)
     select s.backend, -s.size_bytes, s.size_bytes from stale s;
 
-    perform reaper_internal.insert_copies(array[p_intent.content_hash], array[p_intent.backend], array[p_intent.object_key],
+    perform reaper_internal.add_copies(array[p_intent.content_hash], array[p_intent.backend], array[p_intent.object_key],
                                           array[p_intent.size_bytes], array[p_now], p_now);
 end;
 $$;

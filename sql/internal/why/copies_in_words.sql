@@ -1,4 +1,4 @@
--- copies_in_words: what is to be said of a content's copies, in one sentence. Null where there is one good copy, and nobody wants another.
+-- copies_in_words: what is to be said of a content's copies, in one sentence. Null where there is one good copy, and no other is wanted.
 create or replace function reaper_internal.copies_in_words(p_content_hash text)
     returns text
     language sql stable

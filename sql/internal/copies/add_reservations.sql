@@ -1,5 +1,5 @@
--- reserve_copies: book the bytes of intents that were just made, one row per backend.
-create or replace function reaper_internal.reserve_copies(p_lease uuid, p_hashes text[])
+-- add_reservations: book the bytes of intents that were just made, one row per backend.
+create or replace function reaper_internal.add_reservations(p_lease uuid, p_hashes text[])
     returns void
     language sql volatile
     set enable_seqscan = off
@@ -12,6 +12,6 @@ as $$
      group by i.destination
     having sum(i.size_bytes) <> 0;
 $$;
-comment on function reaper_internal.reserve_copies(uuid, text[]) is
+comment on function reaper_internal.add_reservations(uuid, text[]) is
     'For claim_copies and claim_moves: books the bytes that the intents of a lease for these contents reserve.';
-revoke all on function reaper_internal.reserve_copies(uuid, text[]) from public;
+revoke all on function reaper_internal.add_reservations(uuid, text[]) from public;

@@ -1,6 +1,6 @@
--- settle_idle_wants: of locked wants, delete those whose content is gone or needs nothing any more, and postpone those that cannot be copied
+-- postpone_wants: of locked wants, delete those whose content is gone or needs nothing any more, and postpone those that cannot be copied
 -- now because a copy is being made or none can be read; what is left is returned.
-create or replace function reaper_internal.settle_idle_wants(p_hashes text[], p_now timestamptz)
+create or replace function reaper_internal.postpone_wants(p_hashes text[], p_now timestamptz)
     returns text[]
     language plpgsql volatile
     set enable_seqscan = off
@@ -29,6 +29,6 @@ begin
     return v_ready;
 end;
 $$;
-comment on function reaper_internal.settle_idle_wants(text[], timestamptz) is
+comment on function reaper_internal.postpone_wants(text[], timestamptz) is
     'For claim_copies: deletes locked wants that are satisfied, postpones those that must wait, and returns the hashes of the others.';
-revoke all on function reaper_internal.settle_idle_wants(text[], timestamptz) from public;
+revoke all on function reaper_internal.postpone_wants(text[], timestamptz) from public;

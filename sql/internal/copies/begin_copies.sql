@@ -1,6 +1,6 @@
--- make_copy_intents: give each of these contents a place, as long as there is room, and reserve it; the wants are locked by the caller, the
+-- begin_copies: give each of these contents a place, as long as there is room, and reserve it; the wants are locked by the caller, the
 -- backends too. The room shrinks as intents are made, so that all of them fit together. A content without a place waits for longer each time.
-create or replace function reaper_internal.make_copy_intents(
+create or replace function reaper_internal.begin_copies(
     in  p_hashes  text[],
     in  p_names   text[],
     in  p_rooms   numeric[],
@@ -52,7 +52,7 @@ begin
             on conflict (content_hash, destination) do nothing;
         made := made + 1;
     end loop;
-    perform reaper_internal.reserve_copies(p_lease, p_hashes);
+    perform reaper_internal.add_reservations(p_lease, p_hashes);
     update reaper.copy_wants w
        set next_attempt = p_now + interval '2 minutes'
      where w.content_hash = any (p_hashes) and w.content_hash <> all (v_unplaced || v_unread);
@@ -64,6 +64,6 @@ begin
      where w.content_hash = any (v_unplaced || v_unread);
 end;
 $$;
-comment on function reaper_internal.make_copy_intents(text[], text[], numeric[], uuid, timestamptz) is
+comment on function reaper_internal.begin_copies(text[], text[], numeric[], uuid, timestamptz) is
     'For claim_copies: makes an intent for each content that has a source and a place, reserves its bytes and postpones its want; returns how many, and the room that is left.';
-revoke all on function reaper_internal.make_copy_intents(text[], text[], numeric[], uuid, timestamptz) from public;
+revoke all on function reaper_internal.begin_copies(text[], text[], numeric[], uuid, timestamptz) from public;

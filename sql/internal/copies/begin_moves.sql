@@ -1,6 +1,6 @@
--- make_move_intents: take moves off the plan, largest first, and make intents of those that are still possible: the source has its copy, the
+-- begin_moves: take moves off the plan, largest first, and make intents of those that are still possible: the source has its copy, the
 -- destination has none and has room, which is reserved. Backends with a quota are locked by name, as for copies.
-create or replace function reaper_internal.make_move_intents(p_limit integer, p_lease uuid, p_now timestamptz)
+create or replace function reaper_internal.begin_moves(p_limit integer, p_lease uuid, p_now timestamptz)
     returns void
     language plpgsql volatile
     set enable_bitmapscan = off
@@ -39,9 +39,9 @@ begin
             on conflict (content_hash, destination) do nothing;
         v_moved := v_moved || v_move.content_hash;
     end loop;
-    perform reaper_internal.reserve_copies(p_lease, v_moved);
+    perform reaper_internal.add_reservations(p_lease, v_moved);
 end;
 $$;
-comment on function reaper_internal.make_move_intents(integer, uuid, timestamptz) is
+comment on function reaper_internal.begin_moves(integer, uuid, timestamptz) is
     'For claim_moves: makes intents of up to p_limit planned moves under a lease and reserves their bytes.';
-revoke all on function reaper_internal.make_move_intents(integer, uuid, timestamptz) from public;
+revoke all on function reaper_internal.begin_moves(integer, uuid, timestamptz) from public;

@@ -1,7 +1,7 @@
--- discard_copy: a copy of living content goes: its row is deleted and its object queued, in one transaction; the bytes move from used to
+-- delete_copy: a copy of living content goes: its row is deleted and its object queued, in one transaction; the bytes move from used to
 -- queued. A reusable name is retired by the same commit, or the application could store bytes under it and lose them to the queue.
 -- The caller holds the content's row and has recounted. Readers that know the copy have a minute until it is deleted.
-create or replace function reaper_internal.discard_copy(p_content_hash text, p_backend text, p_object_key text, p_now timestamptz)
+create or replace function reaper_internal.delete_copy(p_content_hash text, p_backend text, p_object_key text, p_now timestamptz)
     returns boolean
     language plpgsql volatile
     set enable_seqscan = off
@@ -21,6 +21,6 @@ begin
     return true;
 end;
 $$;
-comment on function reaper_internal.discard_copy(text, text, text, timestamptz) is
+comment on function reaper_internal.delete_copy(text, text, text, timestamptz) is
     'Deletes the location row of a copy whose content the caller holds, and queues its object for deletion; false if there is no such row.';
-revoke all on function reaper_internal.discard_copy(text, text, text, timestamptz) from public;
+revoke all on function reaper_internal.delete_copy(text, text, text, timestamptz) from public;

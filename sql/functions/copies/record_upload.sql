@@ -1,5 +1,5 @@
--- note_upload: remember the multipart upload of a copy, so that whoever finds it in a listing knows whether it is still under way.
-create or replace function reaper.note_upload(p_intent_id uuid, p_lease uuid, p_upload_id text)
+-- record_upload: remember the multipart upload of a copy, so that a listing of uploads tells whether it is still under way.
+create or replace function reaper.record_upload(p_intent_id uuid, p_lease uuid, p_upload_id text)
     returns boolean
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
@@ -12,7 +12,7 @@ begin
     return found;
 end;
 $$;
-comment on function reaper.note_upload(uuid, uuid, text) is
+comment on function reaper.record_upload(uuid, uuid, text) is
     'Records the identifier of the multipart upload of a copy; false if the lease does not hold the copy any more.';
-revoke all on function reaper.note_upload(uuid, uuid, text) from public;
-grant execute on function reaper.note_upload(uuid, uuid, text) to reaper_worker, reaper_ops;
+revoke all on function reaper.record_upload(uuid, uuid, text) from public;
+grant execute on function reaper.record_upload(uuid, uuid, text) to reaper_worker, reaper_ops;

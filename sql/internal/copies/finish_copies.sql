@@ -1,7 +1,7 @@
--- store_copies: record copies that are needed, whose contents are locked, and end their intents; sources that were read and hashed on the way
--- are verified by that. Replacing comes first where a bad copy stands in the same place, since a backend has one row of a content, and last
+-- finish_copies: record copies that are needed, whose contents are locked, and end their intents; sources whose bytes were hashed on the way, or
+-- compared with the new object, are verified by that. Replacing comes first where a bad copy stands in the same place, since a backend has one row of a content, and last
 -- elsewhere: at no instant has a content fewer good copies than before.
-create or replace function reaper_internal.store_copies(
+create or replace function reaper_internal.finish_copies(
     p_intents    uuid[],
     p_sources    text[],
     p_sizes      bigint[],
@@ -38,7 +38,7 @@ begin
         end if;
     end loop;
 
-    perform reaper_internal.insert_copies(
+    perform reaper_internal.add_copies(
                 array_agg(i.content_hash::text), array_agg(i.destination::text), array_agg(i.object_key::text), array_agg(n.size_bytes),
                 array_agg(case when n.is_verified then p_now end), p_now)
        from unnest(p_intents, p_sizes, p_verified) as n (intent_id, size_bytes, is_verified)
@@ -51,9 +51,9 @@ begin
     having sum(n.size_bytes) <> 0 or sum(i.size_bytes) <> 0;
     update reaper.object_locations l
        set verified_at = p_now
-      from unnest(p_intents, p_sources, p_digests) as n (intent_id, source, is_digest)
+      from unnest(p_intents, p_sources, p_digests, p_verified) as n (intent_id, source, is_digest, is_verified)
       join reaper.copy_intents i on i.intent_id = n.intent_id
-     where n.is_digest and l.content_hash = i.content_hash and l.backend = n.source and l.trouble is null;
+     where (n.is_digest or n.is_verified) and l.content_hash = i.content_hash and l.backend = n.source and l.trouble is null;
 
     for v_intent in
         select i.* from reaper.copy_intents i
@@ -71,6 +71,6 @@ begin
                   case when i.intent_id <> all (v_replaced) then 'copied' when i.purpose = 'move' then 'moved' else 'repaired' end;
 end;
 $$;
-comment on function reaper_internal.store_copies(uuid[], text[], bigint[], boolean[], boolean[], boolean[], timestamptz) is
+comment on function reaper_internal.finish_copies(uuid[], text[], bigint[], boolean[], boolean[], boolean[], timestamptz) is
     'For commit_copies: makes the objects of locked intents copies of their locked contents, books their bytes, removes what they replace; copied, moved or repaired.';
-revoke all on function reaper_internal.store_copies(uuid[], text[], bigint[], boolean[], boolean[], boolean[], timestamptz) from public;
+revoke all on function reaper_internal.finish_copies(uuid[], text[], bigint[], boolean[], boolean[], boolean[], timestamptz) from public;

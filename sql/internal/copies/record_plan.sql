@@ -1,5 +1,5 @@
--- renew_plan: plan moves if none is left, or if the plan is an hour old. One caller plans at a time; the lock is free in between.
-create or replace function reaper_internal.renew_plan(p_now timestamptz)
+-- record_plan: plan moves if none is left, or if the plan is an hour old. One caller plans at a time; the lock is free in between.
+create or replace function reaper_internal.record_plan(p_now timestamptz)
     returns void
     language plpgsql volatile
 as $$
@@ -18,6 +18,6 @@ begin
         on conflict (content_hash) do nothing;
 end;
 $$;
-comment on function reaper_internal.renew_plan(timestamptz) is
+comment on function reaper_internal.record_plan(timestamptz) is
     'For claim_moves: fills copy_moves with what plan_moves() returns, if the last plan is worked off or old.';
-revoke all on function reaper_internal.renew_plan(timestamptz) from public;
+revoke all on function reaper_internal.record_plan(timestamptz) from public;

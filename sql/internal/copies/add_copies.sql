@@ -1,6 +1,6 @@
--- insert_copies: the only place where location rows are made. The caller holds the contents' rows, or has made them, so no release of a content
+-- add_copies: the only place where location rows are made. The caller holds the contents' rows, or has made them, so no release of a content
 -- can miss its row; the bytes are booked by the caller.
-create or replace function reaper_internal.insert_copies(
+create or replace function reaper_internal.add_copies(
     p_hashes       text[],
     p_backends     text[],
     p_keys         text[],
@@ -23,6 +23,6 @@ begin
     return v_made;
 end;
 $$;
-comment on function reaper_internal.insert_copies(text[], text[], text[], bigint[], timestamptz[], timestamptz) is
+comment on function reaper_internal.add_copies(text[], text[], text[], bigint[], timestamptz[], timestamptz) is
     'Records copies of contents whose rows the caller holds, given as arrays of the same order; returns how many. None where the backend has one of the content, or the key is another content''s.';
-revoke all on function reaper_internal.insert_copies(text[], text[], text[], bigint[], timestamptz[], timestamptz) from public;
+revoke all on function reaper_internal.add_copies(text[], text[], text[], bigint[], timestamptz[], timestamptz) from public;

@@ -1,6 +1,6 @@
--- enter_needs: enter which of these contents want a copy, and which may lose one; in hash order, as every other function that writes several.
+-- record_needs: enter which of these contents want a copy, and which may lose one; in hash order, as every other function that writes several.
 -- A want that is there keeps its turn, unless the content has become more endangered.
-create or replace function reaper_internal.enter_needs(p_hashes text[], p_now timestamptz)
+create or replace function reaper_internal.record_needs(p_hashes text[], p_now timestamptz)
     returns integer
     language plpgsql volatile
     set enable_seqscan = off
@@ -33,6 +33,6 @@ begin
     return v_wanted;
 end;
 $$;
-comment on function reaper_internal.enter_needs(text[], timestamptz) is
-    'For sweep_copies and whoever adds or judges a copy: enters contents into copy_wants and copy_excess; returns how many of them want a copy.';
-revoke all on function reaper_internal.enter_needs(text[], timestamptz) from public;
+comment on function reaper_internal.record_needs(text[], timestamptz) is
+    'For sweep_copies and sync_needs: enters contents into copy_wants and copy_excess; returns how many of them want a copy.';
+revoke all on function reaper_internal.record_needs(text[], timestamptz) from public;

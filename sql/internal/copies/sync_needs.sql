@@ -1,6 +1,6 @@
--- settle_needs: judge contents anew after a copy of each was added, removed or judged. The caller holds their rows, so nothing changes the
+-- sync_needs: judge contents anew after a copy of each was added, removed or judged. The caller holds their rows, so nothing changes the
 -- copies meanwhile; a want that is still there is due at once. Contents that are gone want nothing.
-create or replace function reaper_internal.settle_needs(p_hashes text[], p_now timestamptz)
+create or replace function reaper_internal.sync_needs(p_hashes text[], p_now timestamptz)
     returns void
     language plpgsql volatile
     set enable_seqscan = off
@@ -22,13 +22,13 @@ begin
         delete from reaper.copy_excess e where e.content_hash = any (p_hashes) and e.content_hash <> all (v_excess);
     end if;
     if v_wanted || v_excess <> '{}' then
-        perform reaper_internal.enter_needs(v_living, p_now);
+        perform reaper_internal.record_needs(v_living, p_now);
         update reaper.copy_wants w
            set next_attempt = p_now, attempts = 0, last_error = null
          where w.content_hash = any (v_wanted) and w.good > 0;
     end if;
 end;
 $$;
-comment on function reaper_internal.settle_needs(text[], timestamptz) is
+comment on function reaper_internal.sync_needs(text[], timestamptz) is
     'For commit_copies, commit_put, report_copy and remove_copy: enters or removes the wants of contents whose rows the caller holds.';
-revoke all on function reaper_internal.settle_needs(text[], timestamptz) from public;
+revoke all on function reaper_internal.sync_needs(text[], timestamptz) from public;

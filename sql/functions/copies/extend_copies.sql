@@ -1,5 +1,5 @@
--- renew_copies: extend the lease of the copies that a process still makes. What it has lost stays lost: those intents are gone.
-create or replace function reaper.renew_copies(p_lease uuid)
+-- extend_copies: extend the lease of the copies that a process still makes. What it has lost stays lost: those intents are gone.
+create or replace function reaper.extend_copies(p_lease uuid)
     returns integer
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
@@ -15,7 +15,7 @@ begin
     return v_held;
 end;
 $$;
-comment on function reaper.renew_copies(uuid) is
+comment on function reaper.extend_copies(uuid) is
     'Extends a lease of claim_copies or claim_moves by two minutes from now; returns how many of its copies are not ended.';
-revoke all on function reaper.renew_copies(uuid) from public;
-grant execute on function reaper.renew_copies(uuid) to reaper_worker, reaper_ops;
+revoke all on function reaper.extend_copies(uuid) from public;
+grant execute on function reaper.extend_copies(uuid) to reaper_worker, reaper_ops;

@@ -1,6 +1,6 @@
--- rename_content: the object under the content's own key is about to go: the key becomes that of a copy that stays. Nothing changes if another
+-- set_content_key: the object under the content's own key is about to go: the key becomes that of a copy that stays. Nothing changes if another
 -- copy went, or if the key is an expression. The caller holds the row FOR UPDATE: the key has a unique index.
-create or replace function reaper_internal.rename_content(p_content_hash text, p_old_key text, p_new_key text)
+create or replace function reaper_internal.set_content_key(p_content_hash text, p_old_key text, p_new_key text)
     returns void
     language plpgsql volatile
     set enable_seqscan = off
@@ -14,6 +14,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper_internal.rename_content(text, text, text) is
+comment on function reaper_internal.set_content_key(text, text, text) is
     'Gives a content, whose row the caller holds, the key of another of its copies, if its key is p_old_key.';
-revoke all on function reaper_internal.rename_content(text, text, text) from public;
+revoke all on function reaper_internal.set_content_key(text, text, text) from public;

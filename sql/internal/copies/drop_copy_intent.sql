@@ -1,6 +1,6 @@
--- end_copy_intent: end an intent whose object is not, or not to be, a copy. Bytes that may be stored under its key, or may still arrive, are
+-- drop_copy_intent: end an intent whose object is not, or not to be, a copy. Bytes that may be stored under its key, or may still arrive, are
 -- queued: a slow PUT may land after the first deletion, so the key is deleted twice.
-create or replace function reaper_internal.end_copy_intent(
+create or replace function reaper_internal.drop_copy_intent(
     p_intent    reaper.copy_intents,
     p_uploaded  boolean,
     p_size      bigint,
@@ -18,6 +18,6 @@ begin
     end if;
 end;
 $$;
-comment on function reaper_internal.end_copy_intent(reaper.copy_intents, boolean, bigint, timestamptz, timestamptz) is
+comment on function reaper_internal.drop_copy_intent(reaper.copy_intents, boolean, bigint, timestamptz, timestamptz) is
     'For commit_copies, fail_copies and drop_stale_copies: deletes a locked intent, frees its reservation, and queues its key for two deletions if bytes may be stored there.';
-revoke all on function reaper_internal.end_copy_intent(reaper.copy_intents, boolean, bigint, timestamptz, timestamptz) from public;
+revoke all on function reaper_internal.drop_copy_intent(reaper.copy_intents, boolean, bigint, timestamptz, timestamptz) from public;
