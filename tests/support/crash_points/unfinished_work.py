@@ -17,7 +17,6 @@ from reaper.services import ALL, replicator
 from reaper.store import cache_entry
 from tests.support.crash_points.jobs import Errand
 from tests.support.folder_store import FolderStore
-from tests.support.folder_store import FolderStore
 from tests.support.process_faults import ProcessFault
 from tests.support.service_ticks import context
 from tests.support.world import World
