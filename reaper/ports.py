@@ -52,7 +52,7 @@ class ObjectStore(Protocol):
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
         """Those of these keys that are there now."""
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         """Store these bytes, read from where the body stands; when it returns they are there."""
 
     def create(self, key: str, body: bytes) -> bool:

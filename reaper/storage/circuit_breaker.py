@@ -126,10 +126,10 @@ class GuardedStore:
         with self._guarded():
             return self._store.find(keys)
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         """Store these bytes."""
         with self._guarded():
-            self._store.put(key, body, size)
+            self._store.put(key, body, size, begun)
 
     def create(self, key: str, body: bytes) -> bool:
         """Store these bytes where there is no such object."""

@@ -36,10 +36,10 @@ class OwnedStore:
         """Those of these keys that are there now."""
         return self._store.find(keys)
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         """Store these bytes."""
         self._ownership.require(self._name)
-        self._store.put(key, body, size)
+        self._store.put(key, body, size, begun)
 
     def create(self, key: str, body: bytes) -> bool:
         """Store these bytes where there is no such object."""

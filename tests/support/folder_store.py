@@ -37,9 +37,11 @@ class FolderStore:
         # Known to all processes by a file beside the objects.
         self._is_bare = (root / BARE).exists()
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         data = body if isinstance(body, bytes) else body.read()
         assert len(data) == size
+        if begun and size > PIECE:
+            begun(secrets.token_hex(8))
         coming = self.root / f"{UNDER_WAY}{secrets.token_hex(8)}"
         coming.write_bytes(data)
         os.replace(coming, self._place(key))

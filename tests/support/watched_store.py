@@ -28,11 +28,11 @@ class WatchedStore:
     error: Exception | None = None
     asked: int = 0
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         self._ask()
         self.puts.append(key)
         self.before_put(key)
-        self.store.put(key, body, size)
+        self.store.put(key, body, size, begun)
         self.after_put(key)
 
     def create(self, key: str, body: bytes) -> bool:

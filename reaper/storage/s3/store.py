@@ -92,11 +92,11 @@ class S3Store:
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         """Store these bytes, read from where the seekable body stands; when it returns they are there."""
         file = io.BytesIO(body) if isinstance(body, bytes) else body
         with self._in_time() as in_time:
-            upload = Upload(self._requests, self._prefix + key, file, size, self._options, in_time)
+            upload = Upload(self._requests, self._prefix + key, file, size, self._options, in_time, begun)
             try:
                 upload.run()
             except ClientError as error:

@@ -48,6 +48,20 @@ def test_open_uploads_are_listed_below_the_prefix_and_are_gone_with_their_parts(
     assert [left.upload_id for left in elsewhere.uploads()] == [foreign]
 
 
+def test_the_name_of_an_upload_is_told_before_its_first_part_is_sent(open_store, store, bucket):
+    options = S3Options(multipart_threshold=PART, part_size=PART, attempts=1)
+    s3 = open_store(bucket, store.endpoint_url, options=options)
+    told = []
+
+    def begun(name: str) -> None:
+        upload = next(found for found in s3.uploads() if found.upload_id == name)
+        told.append((upload.key, s3.parts(upload).number))
+
+    s3.put("small", b"abc", 3, begun)
+    s3.put("large", b"0123456789" * (PART // 5), 2 * PART, begun)
+    assert told == [("large", 0)]
+
+
 def test_an_open_upload_is_as_old_as_its_begin(s3, begin, needs):
     needs("ages of uploads")
     begin("key")
