@@ -1,7 +1,7 @@
 -- Creates the tables of usage: what each process has told of its S3 requests, the sums of months, limits of backends, and which backends are
 -- nearly full; the snapshot of the state gauges; the setting near_limit, and when each service last succeeded.
 -- locks: reaper.settings and reaper.services ACCESS EXCLUSIVE, for moments
--- depends: 0012.direct-release
+-- depends: 0015.integrity
 create table if not exists reaper.usage_processes (
     process                 uuid        not null,
     month                   date        not null constraint usage_processes_month_check check (extract(day from month) = 1),

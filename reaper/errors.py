@@ -20,6 +20,8 @@ ReaperError                    4
 │   └── CodeTaken          23505   another paste has the short code
 ├── ForeignBucket              4   the bucket belongs to another installation: nothing is changed there
 ├── ContentLost                4   no whole copy of a live paste's bytes is left
+├── UploadAborted              4   the parts of an upload were deleted meanwhile: begin again
+├── NotSupported               4   a store does not know a request
 ├── ServiceLockLost            4   a service's lease was lost: the run is over
 ├── DeliveryHeld               4   no event may be sent to a webhook from here
 ├── WorkerLost                 3   a worker ended without a request to stop
@@ -75,6 +77,10 @@ class CircuitOpen(Unreachable):
 
 class UploadFailed(Unreachable):
     """A backend did not store the bytes; another backend may."""
+
+
+class UploadAborted(ReaperError):
+    """The upload in parts was aborted before it was complete; a new one can be begun."""
 
 
 class DatabaseError(ReaperError):
@@ -166,6 +172,10 @@ class ForeignBucket(ReaperError):
 
 class ContentLost(ReaperError):
     """A live paste has no intact copy of its bytes on any backend."""
+
+
+class NotSupported(ReaperError):
+    """A store does not know a request; what needs it is not done there."""
 
 
 class ServiceLockLost(ReaperError):

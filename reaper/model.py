@@ -154,11 +154,37 @@ class StoredObject:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenUpload:
+    """An object that was begun in parts and neither ended nor given up."""
+
+    key: str
+    upload_id: str
+    begun_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedParts:
+    """The parts of an open upload that a backend stores: number, bytes, when the last of them came."""
+
+    number: int = 0
+    size: int = 0
+    last_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredDigest:
     """What an object is, found by reading it; the SHA-256 in hexadecimal digits."""
 
     size: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHead:
+    """What a store says of an object: its size and, where it has one of the whole object, its SHA-256."""
+
+    size: int
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +251,105 @@ class Copy:
     backend: str
     object_key: str
     size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CopySweep:
+    """One window of the sweep: contents looked at, those that want a copy, and whether that was the last."""
+
+    looked_at: int
+    wanted: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTask:
+    """A copy to make, leased: read from the first source with the right bytes, store, commit."""
+
+    intent_id: UUID
+    lease: UUID
+    content_hash: str
+    # None where no row says it.
+    size_bytes: int | None
+    # Whether the hash is the SHA-256 of the bytes.
+    sha256: bool
+    # replicate, move, repair
+    purpose: str
+    sources: list[str]
+    source_keys: list[str]
+    destination: str
+    object_key: str
+    # Whether the stored object is to be compared.
+    verify: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A copy that is too many, and the copies that are to stay."""
+
+    content_hash: str
+    keep_backends: list[str]
+    keep_keys: list[str]
+    keep_sizes: list[int]
+    remove_backend: str
+    remove_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A copy that the rebalancer would move."""
+
+    content_hash: str
+    size_bytes: int
+    source: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDetail:
+    """A copy of a content, or one that is in progress, wanted, too many or planned (kind)."""
+
+    kind: str
+    backend: str | None
+    object_key: str | None
+    size_bytes: int | None
+    since: datetime | None
+    verified_at: datetime | None
+    # missing, corrupt
+    trouble: str | None
+    trouble_at: datetime | None
+    circuit: str | None
+    state: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a backend still has, of one kind."""
+
+    what: str
+    number: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCopy:
+    """The object of a copy that is stored: where it was read from, and what it is."""
+
+    intent_id: UUID
+    source: str
+    size_bytes: int
+    sha256: str | None
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCopy:
+    """A copy that was not made; without an error it was given back. Uploaded also where that is unknown."""
+
+    intent_id: UUID
+    error: str | None
+    uploaded: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Protocol
 
@@ -13,11 +14,41 @@ from reaper.model import (
     Endpoint,
     Event,
     Failed,
+    OpenUpload,
     Request,
     StoredDigest,
+    StoredHead,
     StoredObject,
+    UploadedParts,
     UsageRow,
 )
+
+# Called with the name of an upload in parts, before its first part is sent.
+Begun = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An object as it arrives: its size, and its bytes in pieces of a few megabytes.
+
+    Each piece is a request of its own, made when the piece is asked for; between two of them none is under
+    way. The pieces end in ContentLost where the bytes are not those of the checksum that the store keeps.
+    """
+
+    size: int
+    pieces: Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store is: two with the same server can copy without the bytes passing through here.
+
+    The server stands for an endpoint and a login; none means that it cannot copy.
+    """
+
+    server: str | None
+    bucket: str
+    prefix: str = ""
 
 
 class ObjectStore(Protocol):
@@ -35,7 +66,7 @@ class ObjectStore(Protocol):
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
         """Those of these keys that are there now."""
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         """Store these bytes, read from where the body stands; when it returns they are there."""
 
     def create(self, key: str, body: bytes) -> bool:
@@ -47,8 +78,37 @@ class ObjectStore(Protocol):
     def digest(self, key: str) -> StoredDigest | None:
         """Read the object and say what it is; None only where the store says that there is none."""
 
+    def read(self, key: str) -> Reading | None:
+        """The object's bytes, piece by piece; None only where the store says that there is none."""
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        """Store what is read, in parts where it is large; nothing is left where the pieces end in an error.
+
+        Whether the store has compared the bytes with their checksum; one that compares nothing is not
+        believed.
+        """
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        """Let the server copy an object of this size from another of its buckets, in parts where it is large."""
+
+    def head(self, key: str) -> StoredHead | None:
+        """What the store says of an object; None only where it says that there is none."""
+
+    @property
+    def address(self) -> Address:
+        """Where the store is."""
+
     def probe(self) -> None:
         """Write an object, find it, delete it; raise ReaperError where that does not work."""
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """Every upload in parts that is open, page by page; NotSupported where the store cannot list them."""
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        """What is stored of an open upload; None where there is no such upload."""
+
+    def abort(self, upload: OpenUpload) -> None:
+        """Give an open upload up with its parts; one that is gone is a success."""
 
     @property
     def notes(self) -> Sequence[str]:

@@ -37,6 +37,7 @@ from tests.support.cloned_databases import cloned  # noqa: E402
 pytest_plugins = [
     "tests.support.paste_fixtures",
     "tests.support.writer_fixtures",
+    "tests.support.copy_fixtures",
     "tests.support.world_fixtures",
     "tests.support.stranger_fixtures",
     "tests.support.ordeals",

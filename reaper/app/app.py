@@ -263,6 +263,7 @@ class App(Adapters):
         self._require_queue()
         runner, dispatcher = self.runner(slots, services), self.dispatcher()
         dispatcher.register(runner.services.values())
+        dispatcher.start(runner.services.values())
         return Runtime(dispatcher, runner, self.heartbeat(takes_jobs=True))
 
     def _ask_health(self) -> Health:
@@ -304,7 +305,7 @@ class App(Adapters):
         return Store(
             pool=pool,
             writer=Writer(pool, self.stores),
-            reader=Reader(pool, self.stores, self.settings.check_hashes),
+            reader=Reader(pool, self.stores, self.settings.check_hashes, telemetry=self.telemetry),
             cache=self.paste_cache,
             largest_cached=self.settings.cache_max_bytes,
         )

@@ -1,8 +1,10 @@
-"""`reaper backend …`: the backends and whose their buckets are."""
+"""`reaper backend …`: the backends, whose their buckets are, and how one is emptied and removed."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,9 +13,10 @@ from rich.markup import escape
 from reaper.cli import formatting, options
 from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, show_fields, show_table
-from reaper.errors import Exit
+from reaper.errors import Exit, ReaperError
 
 if TYPE_CHECKING:
+    from reaper.model import Remains
     from reaper.queries.backends import BackendState
     from reaper.storage.ownership import Finding
 
@@ -27,6 +30,13 @@ delete production's objects.
     reaper backend list
 
     reaper backend take-over default --reason 'moved to the new server'
+
+A backend that is to go is drained first: nothing new is stored there, the replicator copies everything off, \
+and once nothing lies or is owed there it can be removed.
+
+    reaper backend drain east --reason 'the contract ends'
+
+    reaper backend remove east --reason 'empty'
 """
 _Name = Annotated[
     str, typer.Argument(metavar="NAME", help="The backend, as in reaper.toml.", show_default=False)
@@ -41,23 +51,27 @@ group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.add_typer(
-        group, name="backend", help=_HELP, short_help="List the backends, and say whose bucket it is."
+        group,
+        name="backend",
+        help=_HELP,
+        short_help="List the backends, drain and remove them, say whose bucket it is.",
     )
 
 
 @group.command("list")
 def list_backends(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Show every backend: its state, its circuit, and whose its bucket is.
+    """Show every backend: its state, its circuit, whose its bucket is, and what one that is drained still has.
 
     Exit code 1 when a bucket belongs to another installation. Needs only the database.
     """
     with asking("operator", database_url) as q:
         found = q.backends()
+        remains = {b.name: q.backend_remains(b.name) for b in found if b.state == "draining"}
     if as_json:
-        formatting.print_json(found)
+        formatting.print_json([{**asdict(b), "remains": remains.get(b.name)} for b in found])
     else:
         columns = (Column("backend"), Column("state"), Column("circuit"), Column("owner"))
-        show_table((*columns, Column("detail", wraps=True)), [_row(backend) for backend in found])
+        show_table((*columns, Column("detail", wraps=True)), [_row(backend, remains) for backend in found])
     raise typer.Exit(Exit.BEHIND if any(b.owner == "other" for b in found) else Exit.OK)
 
 
@@ -88,6 +102,74 @@ def take_over(name: _Name, reason: _Why, yes: _Yes = False, database_url: option
             typer.echo(f"backend {name} is ours now; reaper.audit has the former owner")
 
 
+@group.command("drain")
+def drain(name: _Name, reason: _Why, database_url: options.Dsn = None) -> None:
+    """Empty a backend: nothing new is stored there, and everything is copied to the others and removed.
+
+    The replicator does it; `reaper backend list` shows how far it is. `reaper backend activate` ends it.
+    """
+    _set_state(name, "draining", reason, database_url)
+
+
+@group.command("activate")
+def activate(name: _Name, reason: _Why, database_url: options.Dsn = None) -> None:
+    """Store new objects on a backend, also on one that was being drained."""
+    _set_state(name, "active", reason, database_url)
+
+
+@group.command("readonly")
+def readonly(name: _Name, reason: _Why, database_url: options.Dsn = None) -> None:
+    """Store no new objects on a backend; those that are there are read and deleted as before."""
+    _set_state(name, "readonly", reason, database_url)
+
+
+@group.command("remove")
+def remove(name: _Name, reason: _Why, database_url: options.Dsn = None) -> None:
+    """Forget a backend that was drained; refused while anything lies or is owed there, with what it is.
+
+    Where the backend is still configured here, its bucket is listed, too: an object that no row names keeps
+    it. Take it out of reaper.toml first, or the next worker registers it again.
+    """
+    with asking("operator", database_url) as q:
+        _require_empty_bucket(name, database_url)
+        q.remove_backend(name, reason)
+    typer.echo(f"backend {name} is removed")
+
+
+def _set_state(name: str, state: str, reason: str, database_url: str | None) -> None:
+    with asking("operator", database_url) as q:
+        q.set_backend_state(name, state, reason)
+        remains = q.backend_remains(name) if state == "draining" else None
+    typer.echo(f"backend {name} is {state}")
+    if remains is not None:
+        typer.echo(_left(remains))
+
+
+def _require_empty_bucket(name: str, database_url: str | None) -> None:
+    """Refuse where the bucket, if it can be asked from here, has an object that is not reaper's own."""
+    from reaper import config
+    from reaper.app import App
+
+    settings = config.load_all("database_url", database_url=database_url)
+    if name not in settings.backends:
+        typer.echo(f"backend {name} is not configured here: its bucket was not listed", err=True)
+        return
+    with App(settings) as app:
+        first = next(iter(app.stores[name].list()), None)
+    if first is not None:
+        raise ReaperError(
+            f"the bucket of backend {name} is not empty: {first.key} lies there ({first.size:,} bytes)",
+            "If the replicator has finished, no row names it: `reaper verify` lists such objects."
+            " Delete it, or take the backend out of reaper.toml and call this again.",
+        )
+
+
+def _left(remains: Sequence[Remains]) -> str:
+    if not remains:
+        return "empty: it can be removed"
+    return "left there: " + ", ".join(f"{r.number:,} {r.what} ({r.bytes:,} bytes)" for r in remains)
+
+
 def _agreed(yes: bool) -> bool:
     if yes:
         return True
@@ -106,9 +188,11 @@ def _former(found: Finding) -> str:
     return found.detail.removeprefix("it belongs to ")
 
 
-def _row(backend: BackendState) -> tuple[str, ...]:
+def _row(backend: BackendState, remains: Mapping[str, Sequence[Remains]]) -> tuple[str, ...]:
     colour = _COLOUR[backend.owner]
     detail = [escape(backend.owner_detail or "")]
+    if backend.name in remains:
+        detail.append(f"[yellow]{_left(remains[backend.name])}[/]")
     if backend.circuit != "closed":
         detail.append(f"[red]{escape(backend.last_error or 'no answer')}[/]")
     return (

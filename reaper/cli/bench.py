@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,10 @@ _Quick = Annotated[bool, typer.Option("--quick", help="About a minute and a half
 _Big = Annotated[
     bool, typer.Option("--big", help="Up to ten million rows: two hours or more, 20 GB of disk.")
 ]
+_Copies = Annotated[
+    bool,
+    typer.Option("--copies", help="Measure the replicator beside rclone copy instead; with --quick, small."),
+]
 _Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="DIR", help="Where results.json and the plots go.")
 ]
@@ -56,11 +61,17 @@ _PgBin = Annotated[
         show_default=False,
     ),
 ]
+_Scrub = Annotated[
+    bool, typer.Option("--scrub", help="Only: the scrubber beside rclone check --download of small objects.")
+]
+_Objects = Annotated[int, typer.Option("--objects", metavar="N", min=1, help="With --scrub: how many.")]
 _Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the order of the methods.")]
 
 
 # Tables that go into a file are read without wrapping.
 WIDTH = 140
+# What a copy may cost more among ten times as many contents.
+LARGEST_GROWTH = 1.15
 
 
 def register(app: typer.Typer) -> None:
@@ -76,6 +87,9 @@ def bench(
     output: _Output = Path(".reaper/bench"),
     page: _Page = None,
     pg_bin: _PgBin = None,
+    scrub: _Scrub = False,
+    objects: _Objects = 10_000,
+    copies: _Copies = False,
 ) -> None:
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
@@ -83,6 +97,9 @@ def bench(
     cores. Each method gets a fresh copy of the same data, in shuffled order, thrice at least, and
     is checked for what it left behind. Exit code 1 when one left something that it had promised to delete.
     """
+    if scrub:
+        _bench_scrub(objects)
+        return
     try:
         from reaper.dev.bench import plan
         from reaper.dev.bench.benchmark import measure
@@ -95,6 +112,9 @@ def bench(
         ) from None
     if quick and big:
         raise typer.BadParameter("choose one of --quick and --big")
+    if copies:
+        _measure_copies(quick, output, pg_bin)
+        return
     chosen = plan.choose(quick, big, rows, seed)
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -106,6 +126,35 @@ def bench(
         raise ConfigError(str(error)) from None
     publish(results, console, output, page)
     raise typer.Exit(int(Exit.BEHIND if results.problems else Exit.OK))
+
+
+def _bench_scrub(objects: int) -> None:
+    from reaper.dev.bench import scrub_speed
+
+    console = Console(stderr=True, highlight=False)
+    speed = scrub_speed.measure(objects, 2048, 3, lambda what: console.print(what, soft_wrap=True))
+    typer.echo(speed.as_json())
+    typer.echo(f"scrubber / rclone check --download: {speed.ratio:.2f} times as fast")
+
+
+def _measure_copies(quick: bool, output: Path, pg_bin: Path | None) -> None:
+    """The replicator, its SQL and its sweep; exit code 1 when a target is missed."""
+    from reaper.dev.bench import copies
+    from reaper.dev.embedded import EmbeddedError
+
+    err = Console(stderr=True, highlight=False)
+    try:
+        figures = copies.measure(
+            copies.QUICK if quick else copies.Plan(), lambda what: err.print(what, soft_wrap=True), pg_bin
+        )
+    except EmbeddedError as error:
+        raise ConfigError(str(error)) from None
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "copies.json").write_text(json.dumps(figures.as_json(), indent=2))
+    for line in figures.lines():
+        typer.echo(line)
+    typer.echo(f"copies.json: {output}/")
+    raise typer.Exit(Exit.OK if figures.ratio >= 1 and figures.growth <= LARGEST_GROWTH else Exit.BEHIND)
 
 
 @contextmanager

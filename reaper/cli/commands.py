@@ -44,13 +44,24 @@ COMMANDS = {
     "pause": Command("service", "Stop draining for a while: `reaper service pause drain`."),
     "resume": Command("service", "Resume draining: `reaper service resume drain`."),
     "service": Command("service", "List, run, pause and reschedule services."),
+    "lifecycle": Command("lifecycle", "Let pastes expire by code, size and age."),
     "policy": Command("policy", "Delete old rows of any table, by policies."),
     "jobs": Command("jobs", "List the job queue; free the jobs of dead workers."),
     "dlq": Command("dlq", "List, retry or write off deletions that were given up (DLQ)."),
-    "backend": Command("backend", "List the backends, and say whose bucket it is."),
+    "backend": Command("backend", "List the backends, drain and remove them, say whose bucket it is."),
+    "copies": Command("copies", "Show where the copies of a content lie, and what is known of each."),
+    "rebalance": Command("rebalance", "Show what the rebalancer would move, or move it now."),
     "usage": Command("usage", "Show the S3 requests and bytes of each backend by month, and the limits."),
     "webhook": Command("webhook", "Tell endpoints of events."),
     "verify": Command("verify", "Compare database, buckets and cache, both ways, while workers run."),
+    "reconcile": Command(
+        "integrity",
+        "Compare each bucket with the database, to the end of a pass, also while the service is off.",
+    ),
+    "scrub": Command(
+        "integrity", "Read all copies of a content now, compare them with its hash, and record what they are."
+    ),
+    "orphans": Command("integrity", "List and delete objects that no row names."),
     "why": Command("why", "Show the history of one paste or content, and why it still exists or is gone."),
     "doctor": Command(
         "doctor",

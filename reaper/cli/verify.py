@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +27,14 @@ _AfterRestore = Annotated[
     bool,
     typer.Option("--after-restore", help="List the pastes that lost their content, and what to do about it."),
 ]
+_PlanOrphans = Annotated[
+    bool,
+    typer.Option(
+        "--plan-orphans",
+        help="Only count the objects that no row names, as the reconciler has seen them, and what"
+        " `reaper orphans delete` would delete.",
+    ),
+]
 _EXAMPLES = 5
 _EXAMPLES_AFTER_RESTORE = 50
 _AFTER_RESTORE = (
@@ -45,6 +54,7 @@ def register(app: typer.Typer) -> None:
 def verify(
     repair: _Repair = False,
     after_restore: _AfterRestore = False,
+    plan_orphans: _PlanOrphans = False,
     as_json: options.Json = False,
     database_url: options.Dsn = None,
 ) -> None:
@@ -55,6 +65,11 @@ def verify(
     again; run --repair while no writer counts its references in another transaction than it inserts or
     deletes them. Exit code 0 when all agree, 1 when something was found.
     """
+    if plan_orphans:
+        from reaper.cli.integrity import show_orphans
+
+        show_orphans(timedelta(days=7), as_json, database_url)
+        return
     from reaper import config
     from reaper.app import App
 

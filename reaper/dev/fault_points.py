@@ -22,7 +22,10 @@ from reaper.queries.base import Effect, Intercept
 COMMITS = tuple(sorted(name for name, effect in Queries.effects.items() if effect is Effect.COMMITS))
 READS = tuple(sorted(name for name, effect in Queries.effects.items() if effect is Effect.READS))
 PORTS = {
-    "objects": ("check", "create", "delete", "digest", "find", "get", "list", "probe", "put"),
+    "objects": (
+        *("abort", "check", "copy", "create", "delete", "digest", "find", "get", "head", "list", "parts"),
+        *("probe", "put", "read", "uploads", "write"),
+    ),
     "cache": ("check", "codes", "drop", "forget", "present"),
     "pastes": ("drop", "fill", "read"),
     "webhooks": ("request", "send"),

@@ -13,12 +13,16 @@ from reaper.queries.checks import Checks
 from reaper.queries.circuits import Circuits
 from reaper.queries.cleanup import Cleanup
 from reaper.queries.clock import Clock
+from reaper.queries.copies import Copies
 from reaper.queries.dlq import Dlq
 from reaper.queries.doors import Doors
 from reaper.queries.expiry import Expiry
+from reaper.queries.integrity import Integrity
 from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
+from reaper.queries.lifecycle import Lifecycle
 from reaper.queries.login_and_sessions import LoginAndSessions
+from reaper.queries.multipart import Multipart
 from reaper.queries.notifications import Notifications
 from reaper.queries.ownership import Ownership
 from reaper.queries.retention import Retention
@@ -40,14 +44,18 @@ class Queries(
     Circuits,
     Cleanup,
     Clock,
+    Copies,
     Dlq,
     Doors,
     Expiry,
+    Integrity,
     Intents,
     Jobs,
+    Lifecycle,
     Retention,
     LoginAndSessions,
     Notifications,
+    Multipart,
     Ownership,
     Services,
     Standby,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from reaper.model import Remains
 from reaper.queries.base import Area, commits, reads
 
 
@@ -39,6 +40,21 @@ class Backends(Area):
     def fold_accounts(self, limit: int) -> int:
         """Replace rows of the byte accounts by their sums; returns how many."""
         return int(self._db.value("select reaper.fold_accounts(%s)", limit))
+
+    @commits
+    def set_backend_state(self, name: str, state: str, reason: str) -> None:
+        """Make a backend active, readonly or draining."""
+        self._db.value("select reaper.set_backend_state(%s, %s, %s)", name, state, reason)
+
+    @reads
+    def backend_remains(self, name: str) -> list[Remains]:
+        """What a backend still has or is owed; nothing when it can be removed."""
+        return self._db.all(Remains, "select * from reaper.backend_remains(%s)", name)
+
+    @commits
+    def remove_backend(self, name: str, reason: str) -> None:
+        """Forget a backend that is drained and empty."""
+        self._db.value("select reaper.remove_backend(%s, %s)", name, reason)
 
     @reads
     def backends(self) -> list[BackendState]:

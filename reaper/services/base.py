@@ -100,6 +100,8 @@ class Service:
     # Alone only where Redis is configured, whether or not it answers.
     only_locked_with_redis: bool = False
     enabled: bool = True
+    # Whether a worker that starts queues it at once, whatever the schedule says.
+    at_start: bool = False
     # Whether it deletes or stores objects; who runs one by hand finds out first whose the buckets are.
     changes_buckets: bool = True
 

@@ -1,6 +1,8 @@
-"""The pending reaper: puts that were begun and never ended are committed for their writer, or dropped.
+"""The pending reaper: what was begun and never ended is brought to its end.
 
-What lies under the intent's key decides, and is looked at outside any transaction; PostgreSQL then decides
+Puts are committed for their writer, or dropped. Copies whose process died are dropped; they are made again.
+
+Of a put, what lies under the intent's key decides, and is looked at outside any transaction; PostgreSQL then decides
 again under the lease. A backend that does not answer decides nothing: its intents are looked at later, while
 those of the others are resolved beside it.
 """
@@ -22,7 +24,12 @@ _SHA256 = re.compile("[0-9A-Fa-f]{64}")
 
 def tick(context: Context) -> Tick:
     """Resolve what is overdue until nothing is, or the time is over."""
-    figures = Counter(committed=0, dropped=0, deferred=0)
+    figures = Counter(committed=0, dropped=0, deferred=0, copies_dropped=0)
+    while not context.stop.is_set():
+        dropped = context.ask(lambda q: q.drop_stale_copies(AT_ONCE))
+        figures["copies_dropped"] += dropped
+        if dropped < AT_ONCE:
+            break
     while not context.stop.is_set():
         intents = context.ask(lambda q: q.claim_intents(AT_ONCE))
         if not intents:
@@ -90,6 +97,4 @@ class BackendResolver:
         return (found.size if found else None), None
 
 
-SERVICE = Service(
-    "pending_reaper", "1 minute", tick, "commits or drops puts that their writers did not finish"
-)
+SERVICE = Service("pending_reaper", "1 minute", tick, "ends puts and copies that were not finished")

@@ -14,8 +14,8 @@ from typing import BinaryIO, TypeVar
 
 from reaper.db.reconnecting_session import Session
 from reaper.errors import CircuitOpen, ReaperError, Unreachable
-from reaper.model import Failed, StoredDigest, StoredObject
-from reaper.ports import ObjectStore
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, ObjectStore, Reading
 from reaper.queries import Queries
 from reaper.telemetry.events import Telemetry
 
@@ -126,10 +126,10 @@ class GuardedStore:
         with self._guarded():
             return self._store.find(keys)
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         """Store these bytes."""
         with self._guarded():
-            self._store.put(key, body, size)
+            self._store.put(key, body, size, begun)
 
     def create(self, key: str, body: bytes) -> bool:
         """Store these bytes where there is no such object."""
@@ -146,6 +146,32 @@ class GuardedStore:
         with self._guarded():
             return self._store.digest(key)
 
+    def read(self, key: str) -> Reading | None:
+        """The object's bytes, piece by piece; None where there is none."""
+        with self._guarded():
+            found = self._store.read(key)
+        return found and Reading(found.size, self._guarded_pieces(found.pieces))
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        """Store what is read; what goes wrong with reading it says nothing about this backend."""
+        with self._guarded():
+            return self._store.write(key, reading, begun)
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        """Let the server copy an object."""
+        with self._guarded():
+            self._store.copy(source, source_key, key, size, begun)
+
+    def head(self, key: str) -> StoredHead | None:
+        """What the store says of an object; None where there is none."""
+        with self._guarded():
+            return self._store.head(key)
+
+    @property
+    def address(self) -> Address:
+        """Where the store is."""
+        return self._store.address
+
     def probe(self) -> None:
         """Write, find and delete an object, whatever the circuit says: a person wants to know."""
         self._store.probe()
@@ -154,10 +180,34 @@ class GuardedStore:
         """Look at the bucket, whatever the circuit says: this is how one finds out that it works again."""
         self._store.check()
 
+    def uploads(self) -> Iterator[OpenUpload]:
+        """Every upload in parts that is open, page by page."""
+        with self._guarded():
+            yield from self._store.uploads()
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        """What is stored of an open upload; None where there is none."""
+        with self._guarded():
+            return self._store.parts(upload)
+
+    def abort(self, upload: OpenUpload) -> None:
+        """Give an open upload up with its parts."""
+        with self._guarded():
+            self._store.abort(upload)
+
     @property
     def notes(self) -> Sequence[str]:
         """What is worth knowing about the store."""
         return self._store.notes
+
+    def _guarded_pieces(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        # What the caller does with a piece is not guarded: it may fail for reasons of its own.
+        while True:
+            with self._guarded():
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            yield piece
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

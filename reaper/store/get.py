@@ -1,4 +1,7 @@
-"""Finding the bytes of a paste, wherever a whole copy of them can be had."""
+"""Finding the bytes of a paste, wherever a whole copy of them can be had.
+
+A copy that turns out missing or damaged is reported, so that it is read last and a good one is made.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,11 @@ from reaper.errors import ConfigError, ContentLost, ReaperError
 from reaper.model import Copy, PasteRow
 from reaper.ports import ObjectStore
 from reaper.queries import Queries
+from reaper.telemetry.events import Telemetry
 
 LOOKS = 3
+# What is found of a copy; the last where its size is right, so that it depends on what the hash is.
+MISSING, CORRUPT, DIFFERS = "missing", "corrupt", "differs"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -27,6 +33,14 @@ class Found:
     data: bytes
 
 
+class Damaged(ContentLost):
+    """A copy does not have the bytes that it should."""
+
+    def __init__(self, trouble: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.trouble = trouble
+
+
 @dataclass(frozen=True)
 class Reader:
     """Asks PostgreSQL where the bytes lie, and the backends for them, one after the other."""
@@ -35,6 +49,7 @@ class Reader:
     stores: Mapping[str, ObjectStore]
     check_hashes: bool = True
     clock: Callable[[], float] = time.monotonic
+    telemetry: Telemetry | None = None
 
     def find(self, short_code: str) -> Found | None:
         """The paste; None when there is none, or none any more when its bytes have come.
@@ -66,12 +81,27 @@ class Reader:
                 data = self._read(copy, row.content_hash)
             except ReaperError as error:
                 troubles.append(error)
+                if isinstance(error, Damaged):
+                    self._report(row, copy, error.trouble, error.message)
             else:
                 if data is not None:
                     return data
+                self._report(row, copy, MISSING, "a reader did not find it")
         if troubles:
             raise troubles[0]
         return None
+
+    def _report(self, row: PasteRow, copy: Copy, trouble: str, detail: str) -> None:
+        """Tell PostgreSQL, which knows whether it is still a copy; a reader does not fail because of that."""
+        if self.telemetry:
+            self.telemetry.copy_trouble(copy.backend, copy.object_key, trouble, detail)
+        try:
+            self.pool.call(
+                lambda q: q.report_copy(row.content_hash, copy.backend, copy.object_key, trouble, detail)
+            )
+        except ReaperError as error:
+            if self.telemetry:
+                self.telemetry.copy_not_reported(error)
 
     def _copies(self, row: PasteRow) -> Iterator[Copy]:
         """The best copy, and only if that is not to be had, the others."""
@@ -92,11 +122,13 @@ class Reader:
     def _require_whole(self, data: bytes, copy: Copy, content_hash: str) -> None:
         # 0 means that an application's own content has no recorded size.
         if copy.size_bytes and len(data) != copy.size_bytes:
-            raise ContentLost(
-                f"{copy.object_key} on {copy.backend} has {len(data)} bytes instead of {copy.size_bytes}"
+            raise Damaged(
+                CORRUPT,
+                f"{copy.object_key} on {copy.backend} has {len(data)} bytes instead of {copy.size_bytes}",
             )
         if self.check_hashes and _SHA256.fullmatch(content_hash) and _hash(data) != content_hash:
-            raise ContentLost(
+            raise Damaged(
+                DIFFERS,
                 f"{copy.object_key} on {copy.backend} is damaged: its SHA-256 is not {content_hash}",
                 "If your hashes are not SHA-256, set REAPER_CHECK_HASHES=false.",
             )

@@ -136,12 +136,20 @@ class Attempt:
             )
         self._uploading = True
         try:
-            store.put(self._intent.object_key, self._body.rewound(), self._body.size)
+            store.put(self._intent.object_key, self._body.rewound(), self._body.size, self._begun)
         except (CircuitOpen, ForeignBucket):
             self._uploading = False
             raise
         except Unreachable as error:
             raise UploadFailed(error.message, error.hint) from error
+
+    def _begun(self, upload: str) -> None:
+        """Write down whose upload in parts it is, before its first part is sent."""
+        if not self._pool.call(lambda q: q.note_put_upload(self._intent.intent_id, upload)):
+            raise IntentGone(
+                f"put intent {self._intent.intent_id} is gone",
+                "The pending reaper has ended it: begin again.",
+            )
 
     def _commit(self) -> None:
         self._pool.call(lambda q: q.commit_put(self._intent.intent_id, self._uploading))

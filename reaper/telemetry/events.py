@@ -135,6 +135,16 @@ class Telemetry:
         self._metrics.claims_lost.inc()
         self._log.warning("lease expired before its work was settled", lease=str(lease))
 
+    def copy_trouble(self, backend: str, object_key: str, trouble: str, detail: str) -> None:
+        """A copy that was to be read is missing or corrupt."""
+        self._log.warning(
+            "bad copy found", trouble=trouble, backend=backend, object_key=object_key, detail=detail
+        )
+
+    def copy_not_reported(self, error: ReaperError) -> None:
+        """A reader found a copy missing or corrupt, and PostgreSQL did not take the report."""
+        self._log.warning("trouble of a copy not reported", error=error.message)
+
     def earlier_work_failed(self, error: ReaperError) -> None:
         """The batches or retries of earlier workers could not be finished."""
         self._log.error(

@@ -11,6 +11,7 @@ from reaper.queries import Ask
 from reaper.services.base import Service
 from reaper.services.schedule_syntax import next_run
 from reaper.telemetry.events import Telemetry
+from reaper.worker.work_kinds import service_run
 
 # Jobs that one tick rescues; the service job_rescue has no such limit.
 AT_ONCE = 100
@@ -28,6 +29,13 @@ class Dispatcher:
         """Enter the services into the schedule; what a DBA changed there stays."""
         for service in services:
             self._register(service)
+
+    def start(self, services: Iterable[Service]) -> None:
+        """Queue the services that a worker runs when it starts, unless they are paused or switched off."""
+        for service in services:
+            if service.at_start and self.ask(lambda q, name=service.name: q.is_runnable(name)):  # type: ignore[misc]
+                job = service_run(service).job
+                self.ask(lambda q, job=job: q.enqueue_job(job.task, job.lock, job.arguments, None))  # type: ignore[misc]
 
     def tick(self) -> None:
         """Queue what is due and what died with its worker, and plan when it is due next."""

@@ -25,7 +25,8 @@ create or replace view reaper.backends as
            b.registered_at,
            coalesce(o.state, 'not checked') as owner,
            o.detail as owner_detail,
-           o.checked_at as owner_checked_at
+           o.checked_at as owner_checked_at,
+           c.failing_since
       from reaper.backend_list b
       join added a on a.name = b.name
       left join reaper.circuits c on c.backend = b.name
@@ -41,9 +42,9 @@ comment on column reaper.backends.quota is 'Maximum number of bytes on the backe
 comment on column reaper.backends.bytes_used is
     'Bytes of live objects in reaper.object_locations. Objects that the application stored itself have no row there and are not counted.';
 comment on column reaper.backends.orphan_bytes is 'Bytes queued for deletion: released batches, cleanup_queue and cleanup_dlq.';
-comment on column reaper.backends.reserved_bytes is 'Bytes of puts that were begun and not yet committed.';
+comment on column reaper.backends.reserved_bytes is 'Bytes of puts and copies that were begun and not yet committed.';
 comment on column reaper.backends.free_bytes is 'Bytes left under the quota; null without a quota, negative if the quota was lowered below what is stored.';
-comment on column reaper.backends.state is 'active: new objects are stored there. readonly: no new objects. Changed by set_backend_state().';
+comment on column reaper.backends.state is 'active: new objects are stored there. readonly: no new objects. draining: likewise, and copies are moved to other backends. Changed by set_backend_state().';
 comment on column reaper.backends.circuit is 'closed: in use. open: no requests until retry_at, because requests failed. half_open: one probe request is running.';
 comment on column reaper.backends.retry_at is 'Earliest time of the next probe; null while closed.';
 comment on column reaper.backends.last_error is 'Text of the last failure.';
@@ -52,5 +53,6 @@ comment on column reaper.backends.owner is
     'ours: the marker .reaper/owner in the bucket names this installation. other: it does not; nothing is deleted or stored there. not checked: no process has compared yet.';
 comment on column reaper.backends.owner_detail is 'Content of the marker, or what is wrong with it.';
 comment on column reaper.backends.owner_checked_at is 'When a process compared last; each does so before its first deletion or put there, and hourly.';
+comment on column reaper.backends.failing_since is 'Since when the circuit has not been closed; its copies do not count from settings.unhealthy_after on. null while closed.';
 revoke all on reaper.backends from public;
 grant select on reaper.backends to reaper_worker, reaper_ops, reaper_ro;

@@ -151,6 +151,26 @@ USED = {
         "changed in it: drain_slots, keep_codes",
         "update reaper.settings set drain_slots = default, keep_codes = default",
     ),
+    "lifecycle_rules": Thing(
+        14,
+        """insert into reaper.lifecycle_rules (name, prefix, expiration_days, created_by, created_at)
+           values ('logs', 'log-', 30, 'me', now())""",
+        "1 lifecycle rules",
+        "select reaper.remove_lifecycle_rule('logs')",
+    ),
+    "reconciliations": Thing(
+        15,
+        "insert into reaper.reconciliations (backend, untracked) values ('default', 'delete')",
+        "1 backends whose untracked objects",
+        "update reaper.reconciliations set untracked = 'report'",
+    ),
+    "sightings": Thing(
+        15,
+        """insert into reaper.sightings values ('default', 'zz', 1, now(), now(), now(), null);
+           insert into reaper.retired_keys values ('zz', now())""",
+        "1 names of objects that are about to be deleted",
+        "delete from reaper.sightings; delete from reaper.retired_keys",
+    ),
     "backend_owners": Thing(
         11,
         """insert into reaper.backend_owners
@@ -201,9 +221,20 @@ USED = {
         "1 DLQ entries of deliveries",
         "delete from reaper.delivery_dlq",
     ),
+    "copy_intents": Thing(
+        13,
+        """insert into reaper.copy_intents
+                  (intent_id, content_hash, purpose, source, source_key, destination, object_key, begun_at,
+                   lease, lease_until)
+           values (gen_random_uuid(), 'h4', 'replicate', 'default', 'k4', 'east', 'k5', now(),
+                   gen_random_uuid(), now())""",
+        "1 copies that are being made",
+        "delete from reaper.copy_intents",
+    ),
 }
 # Found out anew by the next worker, or derived from the tables above.
 NO_INFORMATION = {
+    "suspects",
     "workers",
     "blocked",
     "circuits",
@@ -221,6 +252,11 @@ NO_INFORMATION = {
     "webhook_subscriptions",
     # At worst one state is told again.
     "notified_states",
+    # The sweep finds out who needs copies, and the rebalancer plans, anew.
+    "copy_wants",
+    "copy_excess",
+    "copy_moves",
+    "copy_sweep",
 }
 
 

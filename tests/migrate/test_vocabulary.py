@@ -25,19 +25,8 @@ VERBS = {
         "delete",
         "disable",
     ),
-    *(
-        "disown",
-        "drain",
-        "drop",
-        "emit",
-        "enable",
-        "enqueue",
-        "extend",
-        "finish",
-        "fold",
-        "free",
-        "heartbeat",
-    ),
+    *("disown", "drain", "drop", "emit", "enable", "enqueue", "extend", "fail", "finish"),
+    *("fold", "free", "heartbeat"),
     *("lease", "lock", "mark", "move", "pause", "postpone", "prune", "purge", "record", "register"),
     *(
         "reap",
@@ -54,8 +43,10 @@ VERBS = {
         "return",
         "rotate",
     ),
-    *("run", "set", "sync", "unblock", "write"),
+    *("run", "set", "sweep", "sync", "unblock", "write"),
 }
+# What is called from other processes under this name; to report is not to record, for the function judges it.
+CONTRACT = {"report_copy"}
 # Other words for acts that have one already.
 FORBIDDEN = {
     *("bury", "dead", "defer", "find", "forget", "give", "hold", "leave", "note", "owe", "pick"),
@@ -74,7 +65,7 @@ def named(db: Connection, condition: str) -> set[str]:
 
 
 def test_what_writes_is_named_by_a_verb(db):
-    writers = named(db, f"provolatile = 'v' and prosrc ~ '{WRITES}'") - TRIGGERS
+    writers = named(db, f"provolatile = 'v' and prosrc ~ '{WRITES}'") - TRIGGERS - CONTRACT
     assert {name for name in writers if name.split("_")[0] not in VERBS} == set()
 
 
@@ -83,7 +74,7 @@ def test_every_verb_is_in_use(db):
 
 
 def test_no_act_has_two_words(db):
-    assert {name for name in named(db, "true") if name.split("_")[0] in FORBIDDEN} == set()
+    assert {name for name in named(db, "true") - CONTRACT if name.split("_")[0] in FORBIDDEN} == set()
     assert named(db, "proname ~ 'dead'") == set()
 
 

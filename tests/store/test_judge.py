@@ -17,6 +17,11 @@ def the_key(world: World) -> str:
     return str(world.value("select object_key from content order by content_hash limit 1"))
 
 
+BEGUN_COPY = """
+insert into reaper.copy_intents (intent_id, content_hash, purpose, source, source_key, destination, object_key,
+    begun_at, lease, lease_until)
+values (gen_random_uuid(), 'h', 'replicate', 'default', 'k', 'default', 'l', now(), gen_random_uuid(), now())
+"""
 DAMAGES: dict[str, Damage] = {
     "has lost": lambda world: world.backends["default"].drop(the_key(world)),
     "bytes in": lambda world: world.backends["default"].store(the_key(world), b"longer than it was"),
@@ -26,6 +31,9 @@ DAMAGES: dict[str, Damage] = {
     "is over and can be read": lambda world: world.sql("update pastes set expires_at = null"),
     "the cache still has nobodys": lambda world: world.cache().set("paste:nobodys", "x"),
     "that are not its own": lambda world: world.cache().set("paste:one", 'reaper/1 ["h", null]\nother'),
+    "has no good copy": lambda world: world.sql(
+        "update reaper.object_locations set trouble = 'corrupt', trouble_at = reaper.clock()"
+    ),
     "not so: ref_count": lambda world: world.sql("update content set ref_count = 7"),
 }
 UNSETTLED: dict[str, Damage] = {
@@ -34,6 +42,13 @@ UNSETTLED: dict[str, Damage] = {
         "select reaper.delete_paste('spare'); select reaper.claim_expired()"
     ),
     "puts are open": lambda world: world.sql("select reaper.begin_put('x', 'h', 1)"),
+    "copies are under way": lambda world: world.sql(BEGUN_COPY),
+    "copies are wanted": lambda world: world.sql(
+        "insert into reaper.copy_wants values ('h', 1, 'few', now(), 0, null, now())"
+    ),
+    "copies are too many": lambda world: world.sql(
+        "insert into reaper.copy_excess values ('h', now(), 0, null, now())"
+    ),
     "reserved": lambda world: world.sql("select reaper.begin_put('x', 'h', 1)"),
     "cache entries are owed": lambda world: world.sql("select reaper.delete_paste('spare')"),
     "is left over": lambda world: world.backends["default"].store("stray", b""),

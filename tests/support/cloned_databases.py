@@ -15,9 +15,16 @@ Connection = psycopg.Connection[Any]
 EMPTY = """
     update reaper.stray_scan set after = '-infinity', after_code = '', rest_until = '-infinity';
     update reaper.unreferenced_scan set after = '';
+    delete from reaper.sightings;
+    delete from reaper.suspects;
     delete from public.pastes;
     delete from public.content;
     delete from reaper.put_intents;
+    delete from reaper.copy_intents;
+    delete from reaper.copy_wants;
+    delete from reaper.copy_excess;
+    delete from reaper.copy_moves;
+    update reaper.copy_sweep set fingerprint = '1||', after_hash = '', finished_at = now();
     delete from reaper.object_locations;
     delete from reaper.byte_deltas;
     delete from reaper.batches;

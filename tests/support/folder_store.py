@@ -4,18 +4,26 @@ import contextlib
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, unquote
 
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.errors import ReaperError
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, Reading
 from reaper.storage.owner_marker import is_own
 
 # No key begins so: quoted keys have no such character.
 UNDER_WAY = "~"
+UPLOAD = "~upload:"
 BARE = "~bare"
+COPIES = "~copies"
+# Pieces are small here, so that a small object has several.
+PIECE = 4096
 
 
 class FolderStore:
@@ -29,9 +37,11 @@ class FolderStore:
         # Known to all processes by a file beside the objects.
         self._is_bare = (root / BARE).exists()
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         data = body if isinstance(body, bytes) else body.read()
         assert len(data) == size
+        if begun and size > PIECE:
+            begun(secrets.token_hex(8))
         coming = self.root / f"{UNDER_WAY}{secrets.token_hex(8)}"
         coming.write_bytes(data)
         os.replace(coming, self._place(key))
@@ -72,11 +82,70 @@ class FolderStore:
         data = self.get(key)
         return None if data is None else StoredDigest(len(data), sha256(data).hexdigest())
 
+    def read(self, key: str) -> Reading | None:
+        data = self.get(key)
+        if data is None:
+            return None
+        return Reading(len(data), (data[at : at + PIECE] for at in range(0, len(data), PIECE)))
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        if reading.size > PIECE:
+            begun(f"upload of {key}")
+        self.put(key, b"".join(reading.pieces), reading.size)
+        return False
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        data = FolderStore(Path(source.bucket)).get(source_key)
+        if data is None:
+            raise ReaperError(f"{source_key} is not there")
+        if size > PIECE:
+            begun(f"upload of {key}")
+        self.put(key, data, len(data))
+
+    def head(self, key: str) -> StoredHead | None:
+        found = self.find([key]).get(key)
+        return found and StoredHead(found.size)
+
+    @property
+    def address(self) -> Address:
+        server = str(self.root.parent) if (self.root / COPIES).exists() else None
+        return Address(server, str(self.root))
+
+    def copy_by_itself(self, copies: bool = True) -> None:
+        """From now on, be of one server with the other folders beside it that do, in all processes."""
+        (self.root / COPIES).touch() if copies else (self.root / COPIES).unlink(missing_ok=True)
+
     def probe(self) -> None:
         """It works."""
 
     def check(self) -> None:
         """It is there."""
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """A file for each, beside the objects, as old as its last part."""
+        for name in sorted(os.listdir(self.root)):
+            if name.startswith(UPLOAD):
+                _, upload_id, key = name.split(":", 2)
+                yield OpenUpload(unquote(key), upload_id, self._written(name))
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        name = f"{UPLOAD}{upload.upload_id}:{quote(upload.key, safe='')}"
+        try:
+            return UploadedParts(1, (self.root / name).stat().st_size, self._written(name))
+        except FileNotFoundError:
+            return None
+
+    def abort(self, upload: OpenUpload) -> None:
+        (self.root / f"{UPLOAD}{upload.upload_id}:{quote(upload.key, safe='')}").unlink(missing_ok=True)
+
+    def leave_upload(self, key: str, data: bytes, age: float) -> None:
+        """Leave an upload of one part that nobody ends, so many seconds old."""
+        name = self.root / f"{UPLOAD}{secrets.token_hex(8)}:{quote(key, safe='')}"
+        name.write_bytes(data)
+        os.utime(name, (time.time() - age,) * 2)
+
+    def _written(self, name: str) -> datetime:
+        return datetime.fromtimestamp((self.root / name).stat().st_mtime, UTC)
 
     def keys(self) -> set[str]:
         """Everything that lies in it but what is reaper's own."""

@@ -22,11 +22,22 @@ select c.content_hash, coalesce(l.backend, 'default'), coalesce(l.object_key, c.
        c.size_bytes
   from content c
   left join reaper.object_locations l using (content_hash)
+ where l.trouble is null
+"""
+# Known to be missing or to have other bytes: nobody relies on these, and what lies there belongs to somebody.
+BAD_COPIES = "select backend, object_key from reaper.object_locations where trouble is not null"
+WITHOUT_GOOD = """
+select c.content_hash
+  from content c
+ where exists (select from reaper.object_locations l where l.content_hash = c.content_hash)
+   and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash and l.trouble is null)
 """
 PASTE_CONTENTS = "select short_code, content_hash from pastes where short_code = any (%s)"
 # What is on its way, or owed a deletion.
 NAMED = """
 select backend, object_key from reaper.put_intents
+union all
+select destination, object_key from reaper.copy_intents
 union all
 select backend, object_key from reaper.cleanup_queue
 union all
@@ -46,6 +57,9 @@ UNDONE = {
     "pastes are due": "select short_code from pastes where expires_at <= reaper.clock()",
     "batches are in flight": "select batch_id from reaper.batches",
     "puts are open": "select object_key from reaper.put_intents",
+    "copies are under way": "select object_key from reaper.copy_intents",
+    "copies are wanted": "select content_hash from reaper.copy_wants",
+    "copies are too many": "select content_hash from reaper.copy_excess",
     "deletions are owed": "select object_key from reaper.cleanup_queue",
     "deletions were given up": "select object_key from reaper.cleanup_dlq",
     "cache entries are owed": "select short_code from reaper.invalidations",
@@ -164,7 +178,9 @@ class Case:
             # Zero is what an application's own content has before anybody has written its size.
             elif size and len(data) != size:
                 yield f"content {content} has {len(data)} bytes in {key} on {backend} instead of {size}"
-        named = {*self._copies, *self._sql(NAMED)}
+        for (content,) in self._sql(WITHOUT_GOOD):
+            yield f"content {content} has no good copy"
+        named = {*self._copies, *self._sql(BAD_COPIES), *self._sql(NAMED)}
         yield from (f"nobody knows {key} on {backend}" for backend, key in self._stored() - named)
 
     def pastes(self) -> Iterator[str]:

@@ -51,6 +51,8 @@ def service_models_read_once() -> Iterator[None]:
 def moto() -> Iterator[Store]:
     with Moto.start() as server:
         lacks = {
+            "ages of uploads": "calls every upload in parts as old as 2010",
+            "refusals of parts": "fails where a part comes for an upload that is gone",
             "limited batches": "deletes any number of keys in one request",
             "line feeds": "does not know its own bucket where the key has a line feed",
             "quiet replies": "mentions every key, asked to be quiet or not",

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from reaper.model import Failed, StoredDigest, StoredObject
-from reaper.ports import ObjectStore
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, ObjectStore, Reading
 
 Hook = Callable[[str], object]
 
@@ -28,11 +28,11 @@ class WatchedStore:
     error: Exception | None = None
     asked: int = 0
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         self._ask()
         self.puts.append(key)
         self.before_put(key)
-        self.store.put(key, body, size)
+        self.store.put(key, body, size, begun)
         self.after_put(key)
 
     def create(self, key: str, body: bytes) -> bool:
@@ -61,6 +61,35 @@ class WatchedStore:
         self._ask()
         return self.store.digest(key)
 
+    def read(self, key: str) -> Reading | None:
+        self._ask()
+        self.gets.append(key)
+        self.before_get(key)
+        return self.store.read(key)
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        self._ask()
+        self.puts.append(key)
+        self.before_put(key)
+        compared = self.store.write(key, reading, begun)
+        self.after_put(key)
+        return compared
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        self._ask()
+        self.puts.append(key)
+        self.before_put(key)
+        self.store.copy(source, source_key, key, size, begun)
+        self.after_put(key)
+
+    def head(self, key: str) -> StoredHead | None:
+        self._ask()
+        return self.store.head(key)
+
+    @property
+    def address(self) -> Address:
+        return self.store.address
+
     def probe(self) -> None:
         self._ask()
         self.store.probe()
@@ -68,6 +97,18 @@ class WatchedStore:
     def check(self) -> None:
         self._ask()
         self.store.check()
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        self._ask()
+        yield from self.store.uploads()
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        self._ask()
+        return self.store.parts(upload)
+
+    def abort(self, upload: OpenUpload) -> None:
+        self._ask()
+        self.store.abort(upload)
 
     @property
     def notes(self) -> Sequence[str]:

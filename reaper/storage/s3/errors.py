@@ -169,6 +169,11 @@ def knows_no_condition(error: ClientError) -> bool:
     return _status(error) == 501 or _code(error) in ("NotImplemented", "InvalidArgument", "InvalidRequest")
 
 
+def says_unknown(error: ClientError) -> bool:
+    """Whether the store does not know the request at all."""
+    return _status(error) in (405, 501) or _code(error) in ("NotImplemented", "MethodNotAllowed")
+
+
 def says_no_upload(error: ClientError) -> bool:
     """Whether the parts that were to be joined are not there: dropped, or joined before."""
     return _code(error) == "NoSuchUpload"

@@ -19,6 +19,7 @@ from reaper.storage.usage_meter import BackendMeter
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSRequest
     from botocore.response import StreamingBody
+    from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import (
         CompletedPartTypeDef,
         CreateMultipartUploadRequestTypeDef,
@@ -68,6 +69,17 @@ class Bucket:
             self._counter.listen(self._client.meta.events)
         delete_objects_xml.install(self._client.meta.events)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
+
+    @contextmanager
+    def asking(self) -> Iterator[S3Client]:
+        """The client, for one request."""
+        with self._gate:
+            yield self._client
+
+    @property
+    def client(self) -> S3Client:
+        """The client, to ask it what needs no request."""
+        return self._client
 
     def delete_together(self, entries: Sequence[Entry]) -> DeleteObjectsOutputTypeDef:
         """Ask for up to 1000 entries at once; the reply names each."""
@@ -181,6 +193,22 @@ class Bucket:
         """Give up an object that was begun in parts."""
         with self._gate:
             self._client.abort_multipart_upload(Bucket=self.name, Key=key, UploadId=upload)
+
+    def open_uploads(self, prefix: str) -> Iterator[Sequence[Any]]:
+        """The uploads in parts below the prefix that are open, page by page."""
+        pages = self._client.get_paginator("list_multipart_uploads").paginate(
+            Bucket=self.name, Prefix=prefix, PaginationConfig=self._paging
+        )
+        for page in self._one_by_one(pages):
+            yield page.get("Uploads", ())
+
+    def parts(self, key: str, upload: str) -> Iterator[Sequence[Any]]:
+        """The parts of an open upload, page by page."""
+        pages = self._client.get_paginator("list_parts").paginate(
+            Bucket=self.name, Key=key, UploadId=upload, PaginationConfig=self._paging
+        )
+        for page in self._one_by_one(pages):
+            yield page.get("Parts", ())
 
     @contextmanager
     def reading(self, key: str) -> Iterator[StreamingBody | None]:

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from botocore.exceptions import ClientError
 
-from reaper.errors import ReaperError, Unreachable
-from reaper.model import Failed, StoredDigest, StoredObject
+from reaper.errors import NotSupported, ReaperError, Unreachable, UploadAborted
+from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
+from reaper.ports import Address, Begun, Reading
 from reaper.storage.request_gate import AdmissionGate
 from reaper.storage.s3 import errors
 from reaper.storage.s3.batch_delete import BatchDelete
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.payload import READ_SIZE
 from reaper.storage.s3.requests import Bucket
+from reaper.storage.s3.transfers import Transfers
 from reaper.storage.s3.upload import Upload
 from reaper.storage.usage_meter import BackendMeter
 
@@ -59,13 +61,18 @@ class S3Store:
         self._options = options
         self._clock = clock
         self._requests = Bucket(bucket, endpoint_url, options, gate or AdmissionGate(), meter)
+        self._transfers = Transfers(self._requests, prefix, self._delete_all)
 
     def delete(self, keys: Sequence[str]) -> Mapping[str, Failed]:
         """Delete any number of keys with all their versions; return those that are not known to be gone."""
-        deletion = BatchDelete(self._requests, self._options.threads, self._options.deadline, self._clock)
         # An empty key stays empty, and is refused there: below a prefix it would be another object's name.
-        deletion.delete([key and self._prefix + key for key in keys])
-        return {key.removeprefix(self._prefix): why for key, why in deletion.failed.items()}
+        failed = self._delete_all([key and self._prefix + key for key in keys])
+        return {key.removeprefix(self._prefix): why for key, why in failed.items()}
+
+    def _delete_all(self, keys: Sequence[str]) -> Mapping[str, Failed]:
+        deletion = BatchDelete(self._requests, self._options.threads, self._options.deadline, self._clock)
+        deletion.delete(keys)
+        return deletion.failed
 
     def list(self, after: str = "") -> Iterator[StoredObject]:
         """Every object in byte order of its key, page by page."""
@@ -87,11 +94,20 @@ class S3Store:
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }
 
-    def put(self, key: str, body: BinaryIO | bytes, size: int) -> None:
+    def put(self, key: str, body: BinaryIO | bytes, size: int, begun: Begun | None = None) -> None:
         """Store these bytes, read from where the seekable body stands; when it returns they are there."""
         file = io.BytesIO(body) if isinstance(body, bytes) else body
         with self._in_time() as in_time:
-            Upload(self._requests, self._prefix + key, file, size, self._options, in_time).run()
+            upload = Upload(self._requests, self._prefix + key, file, size, self._options, in_time, begun)
+            try:
+                upload.run()
+            except ClientError as error:
+                if not errors.says_no_upload(error):
+                    raise
+                raise UploadAborted(
+                    f"the upload of {key} to {self!r} was aborted before it was complete",
+                    "The service multipart_cleanup or a rule of the bucket deleted its parts: put it again.",
+                ) from None
 
     def create(self, key: str, body: bytes) -> bool:
         """Store these few bytes unless the key exists, which is False."""
@@ -120,6 +136,69 @@ class S3Store:
         """Read the object and say what it is; None only where the store says that there is none."""
         with self._arriving(key) as pieces:
             return None if pieces is None else _digest(pieces)
+
+    def uploads(self) -> Iterator[OpenUpload]:
+        """Every upload in parts that is open, page by page; NotSupported where the store cannot list them."""
+        with self._known():
+            for page in self._requests.open_uploads(self._prefix):
+                for found in page:
+                    # Some stores do not heed the prefix.
+                    if found["Key"].startswith(self._prefix):
+                        key = found["Key"].removeprefix(self._prefix)
+                        yield OpenUpload(key, found["UploadId"], found["Initiated"])
+
+    def parts(self, upload: OpenUpload) -> UploadedParts | None:
+        """What is stored of an open upload; None where there is no such upload."""
+        with self._known():
+            try:
+                found = [
+                    part
+                    for page in self._requests.parts(self._prefix + upload.key, upload.upload_id)
+                    for part in page
+                ]
+            except ClientError as error:
+                if not errors.says_no_upload(error):
+                    raise
+                return None
+        times = [part["LastModified"] for part in found]
+        return UploadedParts(len(found), sum(part["Size"] for part in found), max(times, default=None))
+
+    def abort(self, upload: OpenUpload) -> None:
+        """Give an open upload up with its parts; one that is gone is a success."""
+        with self._known():
+            try:
+                self._requests.drop_parts(self._prefix + upload.key, upload.upload_id)
+            except ClientError as error:
+                if not errors.says_no_upload(error):
+                    raise
+
+    def read(self, key: str) -> Reading | None:
+        """The object's bytes, piece by piece; None only where the store says that there is none."""
+        with self._explained():
+            found = self._transfers.read(self._prefix + key)
+        return None if found is None else Reading(found[0], self._explained_pieces(found[1]))
+
+    def write(self, key: str, reading: Reading, begun: Begun) -> bool:
+        """Store what is read, in parts where it is large; whether the store has compared the bytes."""
+        with self._explained():
+            return self._transfers.write(self._prefix + key, reading, begun)
+
+    def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
+        """Let the server copy an object of this size from another of its buckets."""
+        with self._explained():
+            self._transfers.copy(source.bucket, source.prefix + source_key, self._prefix + key, size, begun)
+
+    def head(self, key: str) -> StoredHead | None:
+        """What the store says of an object; None only where it says that there is none."""
+        with self._explained():
+            found = self._transfers.head(self._prefix + key)
+        return None if found is None else StoredHead(*found)
+
+    @property
+    def address(self) -> Address:
+        """Where the store is."""
+        login = self._options.login[0] if self._options.login else self._options.profile or "the usual one"
+        return Address(f"{login} at {self._endpoint_url or 'AWS'}", self.bucket, self._prefix)
 
     def create_bucket(self) -> None:
         """Make the bucket itself, on a store of one's own."""
@@ -183,6 +262,24 @@ class S3Store:
             yield in_time
         except (*errors.REQUEST_ERRORS, TimeoutError) as error:
             raise self._too_late() if self._clock() >= ends_at else self._explain(error) from None
+
+    def _explained_pieces(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        with self._explained():
+            yield from pieces
+
+    @contextmanager
+    def _known(self) -> Iterator[None]:
+        """Requests that not every store knows."""
+        with self._explained():
+            try:
+                yield
+            except ClientError as error:
+                if not errors.says_unknown(error):
+                    raise
+                raise NotSupported(
+                    f"{self!r} does not list uploads in parts",
+                    "Abandoned uploads have to be deleted by a rule of the store itself.",
+                ) from None
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from botocore.exceptions import ClientError
 
+from reaper.ports import Begun
 from reaper.storage.s3 import errors
 from reaper.storage.s3.client import S3Options
 from reaper.storage.s3.errors import Kind
@@ -34,6 +35,7 @@ class Upload:
         size: int,
         options: S3Options,
         in_time: Callable[[], None],
+        begun: Begun | None = None,
     ) -> None:
         self._bucket = bucket
         self._key = key
@@ -43,6 +45,7 @@ class Upload:
         self._in_pieces = size > options.multipart_threshold
         self._part_size = max(options.part_size, -(-size // MOST_PARTS))
         self._in_time = in_time
+        self._begun = begun
         self._require_size()
 
     def run(self) -> None:
@@ -71,6 +74,8 @@ class Upload:
     def _send_parts(self) -> None:
         upload = self._bucket.begin_parts(self._key)
         try:
+            if self._begun:
+                self._begun(upload)
             parts = [
                 self._bucket.put_part(self._key, upload, number, body)
                 for number, body in enumerate(self._slices(), start=1)

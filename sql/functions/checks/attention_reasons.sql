@@ -15,6 +15,8 @@ as $$
         union all
         select r.reason from now n cross join lateral reaper_internal.circuit_reasons(n.at) as r (reason)
         union all
+        select r.reason from reaper_internal.copy_reasons() as r (reason)
+        union all
         select r.reason from now n cross join lateral reaper_internal.degraded_reasons(n.at) as r (reason)
         union all
         select r.reason from now n cross join lateral reaper_internal.unplanned_service_reasons(n.at) as r (reason)
@@ -34,6 +36,8 @@ as $$
         select r.reason from now n cross join lateral reaper_internal.webhook_reasons(n.at) as r (reason)
         union all
         select r.reason from now n cross join lateral reaper_internal.clock_reasons(n.at) as r (reason)
+        union all
+        select r.reason from reaper_internal.integrity_reasons() as r (reason)
         union all
         select r.reason from reaper_internal.connection_reasons() as r (reason)
         union all

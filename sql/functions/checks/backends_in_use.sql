@@ -10,6 +10,7 @@ as $$
         or exists (select from reaper.cleanup_queue q where q.backend = b.name)
         or exists (select from reaper.cleanup_dlq d where d.backend = b.name)
         or exists (select from reaper.put_intents i where i.backend = b.name)
+        or exists (select from reaper.copy_intents i where i.destination = b.name)
         or exists (select from reaper.batches r where r.object_backends @> array[b.name])
         or (b.name = 'default' and exists (select from reaper.content c
                                             where not exists (select from reaper.object_locations l where l.content_hash = c.content_hash collate "C")));

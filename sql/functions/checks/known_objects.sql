@@ -23,6 +23,10 @@ as $$
       from reaper.put_intents i
      where i.backend = p_backend and i.object_key = any (p_keys)
     union all
+    select i.object_key, 'copy_intent', i.content_hash, i.size_bytes
+      from reaper.copy_intents i
+     where i.destination = p_backend and i.object_key = any (p_keys)
+    union all
     select o.object_key, 'batch', o.content_hash, o.size_bytes
       from reaper.batches b
      cross join unnest(b.object_backends, b.object_keys, b.object_hashes, b.object_sizes) as o (backend, object_key, content_hash, size_bytes)
@@ -37,6 +41,6 @@ as $$
      where d.backend = p_backend and d.object_key = any (p_keys);
 $$;
 comment on function reaper.known_objects(text, text[]) is
-    'The keys among p_keys that are stored content on the backend, being uploaded (intent), or queued for deletion (batch, cleanup_queue, cleanup_dlq); all other keys are orphans.';
+    'The keys among p_keys that are stored content on the backend, being uploaded (intent, copy_intent), or queued for deletion (batch, cleanup_queue, cleanup_dlq); all other keys are orphans.';
 revoke all on function reaper.known_objects(text, text[]) from public;
 grant execute on function reaper.known_objects(text, text[]) to reaper_worker, reaper_ops, reaper_ro;

@@ -20,6 +20,7 @@ begin
        set state      = 'open',
            trips      = c.trips + 1,
            changed_at = v_now,
+           failing_since = coalesce(c.failing_since, v_now),
            retry_at   = v_now + reaper_internal.circuit_pause(c.trips)
       from reaper.settings s
      where c.backend = p_backend and c.state = 'closed' and c.failures >= s.circuit_failures;

@@ -1,4 +1,5 @@
 -- begin_put: record what is about to be stored, before a byte of it is sent: bytes that are never committed are found by their intent.
+-- Bytes are required also where content exists and no copy of it is good: else an acknowledged put would be unreadable.
 -- It takes no reference, and its object key is unique, so an abandoned put harms no other paste. Bytes are reserved also if the content
 -- exists, for it may be deleted before the commit; on a full store such a put continues without a reservation.
 create or replace function reaper.begin_put(
@@ -18,6 +19,7 @@ as $$
 #variable_conflict use_column
 declare
     v_now      timestamptz := reaper.clock();
+    v_exists   boolean;
     v_known    boolean;
     v_place    text;
 begin
@@ -34,8 +36,9 @@ begin
         perform set_config('synchronous_commit', 'on', true);
     end if;
 
-    v_known := exists (select from reaper.content c where c.content_hash = p_content_hash);
-    if not v_known then
+    v_exists := exists (select from reaper.content c where c.content_hash = p_content_hash);
+    v_known := v_exists and not reaper_internal.needs_bytes(p_content_hash, v_now);
+    if not v_exists then
         perform reaper_internal.require_key_column();
     end if;
     v_place := reaper_internal.choose_backend(p_size_bytes);
@@ -51,7 +54,7 @@ begin
             intent_id, short_code, content_hash, size_bytes, expires_at, backend, object_key, upload_required, reserved,
             begun_at, next_attempt)
         select gen_random_uuid(), p_short_code, p_content_hash, p_size_bytes, p_expires_at,
-               coalesce(v_place, (select b.name from reaper.backend_list b order by b.state, b.name limit 1)),
+               coalesce(v_place, (select b.name from reaper.backend_list b order by b.state = 'active' desc, b.state = 'draining', b.name limit 1)),
                reaper_internal.fresh_key(p_content_hash), not v_known, v_place is not null,
                v_now, v_now + s.intent_min_age
           from reaper.settings s

@@ -1,5 +1,5 @@
 -- commit_put: create the paste. Decided under the content row's lock, in one transaction: existing content gets one more reference,
--- deleted content is created again with the intent's own key, which no running deletion can name.
+-- deleted content is created again with the intent's own key, which no running deletion can name, and content without a good copy gets one.
 create or replace function reaper.commit_put(p_intent_id uuid, p_uploaded boolean)
     returns table (backend text, object_key text, stored boolean)
     language plpgsql volatile security definer
@@ -39,6 +39,6 @@ end;
 $$;
 comment on function reaper.commit_put(uuid, boolean) is
     'Creates the paste of an intent; returns where its bytes are stored, and whether they are the uploaded ones. p_uploaded: whether an upload to the intent''s key was begun. '
-    'RP002: the content was deleted, upload and commit again. RP003: the intent does not exist any more, begin again. 23505: the code is taken, call abort_put. RP006 outside read committed. RP010: reaper_owner lacks rights on the tables.';
+    'RP002: the content was deleted or has no good copy, upload and commit again. RP003: the intent does not exist any more, begin again. 23505: the code is taken, call abort_put. RP006 outside read committed. RP010: reaper_owner lacks rights on the tables.';
 revoke all on function reaper.commit_put(uuid, boolean) from public;
 grant execute on function reaper.commit_put(uuid, boolean) to reaper_worker, reaper_app, reaper_ops;

@@ -14,12 +14,14 @@ as $$
       from reaper.content c
       left join reaper.object_locations l on l.content_hash = p_content_hash
       left join reaper.circuits s on s.backend = coalesce(l.backend, 'default')
+      left join reaper.backend_list b on b.name = coalesce(l.backend, 'default')
      where c.content_hash = p_content_hash
-     -- Used up limits come last: where no other copy is to be had, it is read all the same.
-     order by coalesce(s.state, 'closed') = 'closed' desc,
-              reaper_internal.is_used_up(coalesce(l.backend, 'default'), 'monthly_egress'), coalesce(l.backend, 'default');
+     -- Used up limits come late: where no other copy is to be had, it is read all the same.
+     order by l.trouble is null desc, coalesce(s.state, 'closed') = 'closed' desc,
+              reaper_internal.is_used_up(coalesce(l.backend, 'default'), 'monthly_egress'),
+              coalesce(b.state, 'active') = 'draining', coalesce(l.backend, 'default');
 $$;
 comment on function reaper.copies_of(text) is
-    'All copies of a content, those on backends with a closed circuit first, and among these those whose backend has not used up a monthly limit; no row if the content does not exist.';
+    'All copies of a content in the order in which to read them: good ones before those that are missing or corrupt, each on backends with a closed circuit first, then those that have used up no monthly limit, drained ones last; no row if the content does not exist.';
 revoke all on function reaper.copies_of(text) from public;
 grant execute on function reaper.copies_of(text) to reaper_worker, reaper_app, reaper_ops, reaper_ro;

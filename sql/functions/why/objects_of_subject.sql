@@ -10,9 +10,14 @@ as $$
         union
         select p.content_hash::text from reaper.pastes p where p.short_code = p_subject
     )
-    select w.backend, w.object_key, w.size_bytes, 'copy'
+    select w.backend, w.object_key, w.size_bytes, coalesce(l.trouble || ' copy', 'copy')
       from hashes h
      cross join lateral reaper.copies_of(h.content_hash) as w
+      left join reaper.object_locations l on l.content_hash = h.content_hash and l.backend = w.backend
+    union all
+    select i.destination, i.object_key, i.size_bytes, 'copy begun'
+      from hashes h
+      join reaper.copy_intents i on i.content_hash = h.content_hash
     union all
     select o.backend, o.object_key, o.size_bytes, 'deletion begun'
       from hashes h
@@ -30,6 +35,6 @@ as $$
      order by 4, 1, 2;
 $$;
 comment on function reaper.objects_of_subject(text) is
-    'Objects of a content (by its hash) or a paste (by its code): backend, key, size if known, and state: copy, deletion begun, deletion queued, in the DLQ, put begun.';
+    'Objects of a content (by its hash) or a paste (by its code): backend, key, size if known, and state: copy, missing copy, corrupt copy, copy begun, deletion begun, deletion queued, in the DLQ, put begun.';
 revoke all on function reaper.objects_of_subject(text) from public;
 grant execute on function reaper.objects_of_subject(text) to reaper_worker, reaper_ops, reaper_ro;

@@ -20,6 +20,8 @@ as $$
         select d.backend, 'orphan', d.size_bytes from reaper.cleanup_dlq d
         union all
         select i.backend, 'reserved', i.size_bytes from reaper.put_intents i where i.reserved
+        union all
+        select i.destination, 'reserved', coalesce(i.size_bytes, 0) from reaper.copy_intents i
     )
     select u.backend, u.kind, coalesce(sum(u.booked), 0), coalesce(sum(u.found), 0)
       from (select b.backend, b.kind, b.bytes, 0 from booked b

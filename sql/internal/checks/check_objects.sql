@@ -40,12 +40,17 @@ as $$
     select 'a retired name is queued for deletion', k.object_key, format('retired at %s, and in no batch and no queue', k.retired_at)
       from reaper.retired_keys k
      where not exists (select from queued o where o.object_key = k.object_key)
+       and not exists (select from reaper.sightings s where s.object_key = k.object_key and s.retired_at is not null)
     union all
     select 'an upload has its name to itself', i.object_key, format('intent %s uploads to this key, and %s uses it too', i.intent_id, u.place)
-      from reaper.put_intents i
+      from (select p.intent_id, p.backend, p.object_key from reaper.put_intents p
+            union all
+            select n.intent_id, n.destination, n.object_key from reaper.copy_intents n) as i
       join (select s.backend, s.object_key, 'content ' || s.content_hash as place from stored s
             union all
-            select o.backend, o.object_key, o.place from queued o) as u on u.backend = i.backend and u.object_key = i.object_key
+            select o.backend, o.object_key, o.place from queued o
+            union all
+            select n.destination, n.object_key, 'copy ' || n.intent_id from reaper.copy_intents n) as u on u.backend = i.backend and u.object_key = i.object_key and u.place <> 'copy ' || i.intent_id
     union all
     select 'every copy belongs to content', l.backend || '/' || l.object_key, format('content %s does not exist', l.content_hash)
       from reaper.object_locations l

@@ -18,6 +18,8 @@ as $$
         select l.backend from reaper.object_locations l
         union all
         select i.backend from reaper.put_intents i
+        union all
+        select i.destination from reaper.copy_intents i
     ), waits as (
         select q.backend || '/' || q.object_key as subject, q.next_attempt as until from reaper.cleanup_queue q
         union all
@@ -28,6 +30,12 @@ as $$
         select 'paste ' || b.short_code, b.next_attempt from reaper.blocked b
         union all
         select 'circuit of ' || c.backend, c.retry_at from reaper.circuits c
+        union all
+        select 'copies of content ' || w.content_hash, w.next_attempt from reaper.copy_wants w
+        union all
+        select 'excess copies of content ' || e.content_hash, e.next_attempt from reaper.copy_excess e
+        union all
+        select 'copy ' || i.intent_id, i.lease_until from reaper.copy_intents i
         union all
         select 'scan for stray marks', s.rest_until from reaper.stray_scan s
     )
@@ -44,6 +52,12 @@ as $$
     select 'an upload has room reserved', i.intent_id::text, format('%s bytes are uploaded to %s without a reservation', i.size_bytes, i.backend)
       from reaper.put_intents i
      where i.upload_required and not i.reserved
+    union all
+    -- A release skips the wants that others hold; the claim that comes to them deletes them.
+    select 'what wants a copy exists', w.content_hash, format('wanted since %s, due since %s, and there is no such content', w.queued_at, w.next_attempt)
+      from reaper.copy_wants w
+     where w.next_attempt <= reaper.clock() - interval '1 hour'
+       and not exists (select from reaper.content c where c.content_hash = w.content_hash collate "default")
     union all
     -- The longest wait that the settings allow is a month.
     select 'what waits comes due', w.subject, format('next attempt not before %s', w.until)

@@ -8,7 +8,7 @@ declare
     v_was_open boolean := exists (select from reaper.circuits c where c.backend = p_backend and c.state <> 'closed');
 begin
     update reaper.circuits c
-       set state = 'closed', failures = 0, trips = 0, retry_at = null, probe = null, probe_started_at = null,
+       set state = 'closed', failures = 0, trips = 0, retry_at = null, failing_since = null, probe = null, probe_started_at = null,
            changed_at = case when c.state = 'closed' then c.changed_at else p_now end
      where c.backend = p_backend;
     if v_was_open then

@@ -18,14 +18,17 @@ begin
         return;
     end if;
     -- Only the transaction that settles a batch queues its names, so while both queues are empty none of these is queued.
-    if not exists (select from reaper.cleanup_queue) and not exists (select from reaper.cleanup_dlq) then
+    if not exists (select from reaper.cleanup_queue) and not exists (select from reaper.cleanup_dlq)
+       and not exists (select from reaper.sightings s where s.retired_at is not null) then
         delete from reaper.retired_keys k where k.object_key = any (p_keys);
         return;
     end if;
     for v_look in 1 .. 2 loop
         v_owed := array(select q.object_key from reaper.cleanup_queue q where q.backend = any (v_backends) and q.object_key = any (p_keys)
                         union all
-                        select d.object_key from reaper.cleanup_dlq d where d.backend = any (v_backends) and d.object_key = any (p_keys));
+                        select d.object_key from reaper.cleanup_dlq d where d.backend = any (v_backends) and d.object_key = any (p_keys)
+                        union all
+                        select s.object_key from reaper.sightings s where s.retired_at is not null and s.object_key = any (p_keys));
         delete from reaper.retired_keys k where k.object_key = any (p_keys) and k.object_key <> all (v_owed);
         perform from reaper.retired_keys k where k.object_key = any (v_owed) order by k.object_key for update;
         exit when not found;

@@ -16,8 +16,8 @@ begin
     insert into reaper.byte_deltas (backend, used_bytes, orphan_bytes)
     select s.backend, -s.size_bytes, s.size_bytes from stale s;
 
-    insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
-    values (p_intent.content_hash, p_intent.backend, p_intent.object_key, p_intent.size_bytes, p_now);
+    perform reaper_internal.add_copies(array[p_intent.content_hash], array[p_intent.backend], array[p_intent.object_key],
+                                          array[p_intent.size_bytes], array[p_now], p_now);
 end;
 $$;
 comment on function reaper_internal.record_copy(reaper.put_intents, timestamptz) is

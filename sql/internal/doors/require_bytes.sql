@@ -6,12 +6,12 @@ as $$
 begin
     if not p_intent.reserved then
         raise exception sqlstate 'RP003' using
-            message = format('content %s was deleted, and intent %s has no reservation for its bytes', p_intent.content_hash, p_intent.intent_id),
-            hint    = 'Call abort_put for this intent, then begin_put again. When the put began, the content existed and no backend had room.';
+            message = format('content %s was deleted or has no good copy, and intent %s has no reservation for its bytes', p_intent.content_hash, p_intent.intent_id),
+            hint    = 'Call abort_put for this intent, then begin_put again. When the put began, the content had a good copy and no backend had room.';
     end if;
     if not p_uploaded then
         raise exception sqlstate 'RP002' using
-            message = format('content %s was deleted, its bytes must be uploaded', p_intent.content_hash),
+            message = format('content %s was deleted or has no good copy, its bytes must be uploaded', p_intent.content_hash),
             hint    = format('Upload them to backend %s under %s, then call commit_put again with p_uploaded => true.',
                              p_intent.backend, p_intent.object_key);
     end if;

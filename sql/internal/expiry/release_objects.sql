@@ -42,6 +42,7 @@ begin
             on conflict do nothing;
     end if;
 
+    perform reaper_internal.delete_needs(p_hashes);
     insert into reaper.byte_deltas (backend, orphan_bytes)
     select o.backend, sum(o.size_bytes)
       from unnest(v_objects.backends, v_objects.sizes) as o (backend, size_bytes)

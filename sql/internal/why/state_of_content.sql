@@ -10,6 +10,7 @@ as $$
                      else 'kept although no paste names it: see reaper.unreferenced_content()' end
                 || case when c.ref_count is distinct from n.live + n.due
                         then format('; its ref_count of %s is wrong: reaper verify --repair', coalesce(c.ref_count::text, 'null')) else '' end
+                || coalesce('; ' || reaper_internal.copies_in_words(p_content_hash), '')
            from reaper.content c
           cross join lateral (
              select l.pastes as live, l.examples,

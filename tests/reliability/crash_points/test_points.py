@@ -18,6 +18,8 @@ from tests.support.paste_fixtures import Connection
 BY_HAND = {"objects.probe"}
 # Volatile, and yet nothing is left behind: it asks for the plan of what it would do.
 READS_ALL_THE_SAME = {"estimate_drain", "plan_policy"}
+# A second way to call a function that has a method of its name.
+NAMED_OTHERWISE = {"enqueue_late_copy"}
 # These modules ask PostgreSQL to set up a connection, whether it lives, and which right it lacks.
 # Queries does the rest.
 SET_UP = {
@@ -65,7 +67,8 @@ def test_every_call_of_a_port_is_a_point(port: type, registered: tuple[str, ...]
 
 def test_every_port_has_points() -> None:
     classes = inspect.getmembers(ports, inspect.isclass)
-    assert {name for name, kind in classes if kind.__module__ == ports.__name__} == {
+    protocols = {name for name, kind in classes if getattr(kind, "_is_protocol", False)}
+    assert {name for name in protocols if getattr(ports, name).__module__ == ports.__name__} == {
         "ObjectStore",
         "Cache",
         "PasteCache",
@@ -80,7 +83,7 @@ def test_what_commits_is_told_apart_from_what_only_asks(db: Connection) -> None:
     volatile = dict(db.execute(VOLATILE).fetchall())
     changing = {name for name in volatile if volatile[name]} - READS_ALL_THE_SAME
     assert changing & set(fault_points.READS) == set()
-    assert set(fault_points.COMMITS) - changing == set()
+    assert set(fault_points.COMMITS) - changing == NAMED_OTHERWISE
 
 
 def test_nothing_but_queries_speaks_to_postgresql_on_the_way_of_a_job() -> None:

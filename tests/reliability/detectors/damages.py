@@ -145,6 +145,35 @@ OBJECTS = [
         verify=(("content with copies has one under its own key", "c0: no copy has the key c0/another"),),
     ),
     Damage(
+        "a copy is made under the name of another object",
+        """insert into reaper.copy_intents
+             (intent_id, content_hash, purpose, source, source_key, destination, object_key, begun_at, lease,
+              lease_until)
+           values ('00000000-0000-0000-0000-000000000002', 'c0', 'replicate', 'east', 'key of c0', 'default',
+                   'key of shared', now(), '00000000-0000-0000-0000-000000000003', now())""",
+        verify=(
+            (
+                "an upload has its name to itself",
+                "key of shared: intent 00000000-0000-0000-0000-000000000002 uploads to this key",
+            ),
+        ),
+    ),
+    Damage(
+        "a copy reserves no room",
+        """insert into reaper.copy_intents
+             (intent_id, content_hash, purpose, source, source_key, destination, object_key, size_bytes,
+              begun_at, lease, lease_until)
+           values ('00000000-0000-0000-0000-000000000002', 'c0', 'replicate', 'east', 'key of c0', 'default',
+                   'new key', 10, now(), '00000000-0000-0000-0000-000000000003', now())""",
+        verify=(("the accounts equal the rows", "default: reserved bytes: account "),),
+    ),
+    Damage(
+        "a copy of nothing is wanted for ever",
+        """insert into reaper.copy_wants (content_hash, good, reason, queued_at, next_attempt)
+           values ('nothing', 1, 'few', now(), now() - interval '2 hours')""",
+        verify=(("what wants a copy exists", "nothing: wanted since "),),
+    ),
+    Damage(
         "a backend is forgotten",
         "delete from reaper.backend_list where name = 'east'",
         verify=(("every backend is known", "east: 2 objects"),),

@@ -14,10 +14,13 @@ from tests.reliability.mutants import (
     binding,
     claiming,
     cleaning,
+    comparing,
+    copying,
     counting,
     distributing,
     doors,
     dropping,
+    expiring,
     finishing,
     judging,
     leasing,
@@ -49,6 +52,7 @@ AREAS = (
     finishing,
     watching,
     leasing,
+    copying,
     doors,
     pending,
     pausing,
@@ -63,6 +67,8 @@ AREAS = (
     judging,
     using,
     notifying,
+    expiring,
+    comparing,
 )
 MUTANTS = [mutant for area in AREAS for mutant in area.MUTANTS]
 PLAYS = list(dict.fromkeys(mutant.play for mutant in MUTANTS))

@@ -9,16 +9,17 @@ from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import reaper.cache.redis.cache
 import reaper.cache.redis.claim_lock
 import reaper.cache.redis.paste_cache
-import reaper.cache.redis.usage_board  # noqa: F401  loaded before the fork
+import reaper.cache.redis.usage_board
+import reaper.storage.copier
 from reaper.app import App
 from reaper.db.connection import Connection
 from reaper.errors import ReaperError
-from reaper.model import START, Intent
+from reaper.model import START, FailedCopy, Intent
 from reaper.ops import status
 from reaper.queries import Queries
 from reaper.queries.base import Intercept
@@ -77,6 +78,8 @@ class Job:
     makes: bool = False
     ends: bool = False
     extends: bool = False
+    # It stores objects of its own: one that wakes up too late has them deleted again.
+    copies: bool = False
     # Two faults at once: bytes stay that nobody but verify finds, and docs/reliability.md says so.
     may_be_killed: bool = True
 
@@ -84,6 +87,11 @@ class Job:
     def is_about_a_paste(self) -> bool:
         """Whether it has a paste to change, however late it comes."""
         return self.makes or self.ends or self.extends
+
+    @property
+    def is_only_about_rows(self) -> bool:
+        """Whether nothing of what it does too late may be seen anywhere."""
+        return not (self.is_about_a_paste or self.copies)
 
     def has_fault_at(self, point: str, nth: int) -> bool:
         """Whether something befalls it at this passing of a point in any case."""
@@ -182,6 +190,53 @@ def directly() -> Intercept:
     return instead_of({"reaps_directly": lambda call, *arguments: call(*arguments) is not None})
 
 
+def copied_for_long() -> Intercept:
+    """The lease of copies is renewed before the first of them is read."""
+    reaper.storage.copier.TURN = reaper.storage.copier.RENEWED_EVERY = 0.01
+    renewed = threading.Event()
+
+    def read(call: Any, *arguments: Any) -> Any:
+        assert renewed.wait(60)
+        return call(*arguments)
+
+    def renew(call: Any, *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        finally:
+            renewed.set()
+
+    return instead_of({"objects.read": read, "renew_copies": renew})
+
+
+def copies_ended_by_another() -> Intercept:
+    """The copies are ended when their bytes are there."""
+
+    def commit(call: Any, lease: UUID, stored: Any) -> Any:
+        queries: Queries = call.args[0]
+        queries.fail_copies(lease, [FailedCopy(copy.intent_id, "ended", uploaded=False) for copy in stored])
+        return call(lease, stored)
+
+    return instead_of({"commit_copies": commit})
+
+
+def said_to_be_missing(point: str) -> Callable[[], Intercept]:
+    """A backend says of one object that it is not there."""
+
+    def around() -> Intercept:
+        said: list[str] = []
+
+        def answer(call: Any, key: str) -> Any:
+            found = call(key)
+            if said or key == OWNER_KEY:
+                return found
+            said.append(key)
+            return None
+
+        return instead_of({point: answer})
+
+    return around
+
+
 def look(app: App, errand: Errand) -> None:
     """All that an operator asks, by commands that change nothing."""
     with app.asking("operator") as q:
@@ -194,6 +249,8 @@ def look(app: App, errand: Errand) -> None:
         q.dlq_entry(1)
         q.policies()
         q.plan_policy("notes")
+        q.lifecycle_rules()
+        q.plan_lifecycle_rule("aged")
         q.policy_batch("notes")
         q.why(errand.code)
         q.objects_of_subject(errand.code)
@@ -212,6 +269,9 @@ def look(app: App, errand: Errand) -> None:
         q.usage(None)
         q.refresh_state()
         q.webhooks()
+        q.backend_remains("default")
+        q.copies_detail("no such content")
+        q.plan_moves(10)
     app.cache.present([errand.code])
     app.verify(repair=True)
 
@@ -233,6 +293,14 @@ def operate(app: App, _: Errand) -> None:
         q.enable_policy(policy)
         q.disable_policy(policy)
         q.remove_policy(policy)
+        q.add_lifecycle_rule(policy, "visit-", None, None, 30)
+        q.enable_lifecycle_rule(policy)
+        q.disable_lifecycle_rule(policy)
+        q.remove_lifecycle_rule(policy)
+        spare = f"spare-{secrets.token_hex(8)}"
+        q.register_backend(spare, 1000)
+        q.set_backend_state(spare, "draining", "for a test")
+        q.remove_backend(spare, "for a test")
     notify(app)
 
 
@@ -249,6 +317,25 @@ def notify(app: App) -> None:
         q.remove_webhook(name)
     assert tested is not None
     app.webhooks.request(*tested)
+
+
+def compare(app: App, _: Errand) -> None:
+    """What the comparison of buckets and rows says to PostgreSQL, of objects that do not exist."""
+    nobody = f"no such object {secrets.token_hex(8)}"
+    with app.asking("operator") as q:
+        q.set_untracked("default", "report", "for a test")
+        q.integrity()
+        q.untracked_summary(DAY)
+        q.untracked_objects("default", DAY, "", 10)
+        q.retire_untracked("default", [nobody], DAY)
+        q.settle_untracked(10)
+        q.import_object("default", nobody, "a" * 64, 10)
+        q.suspect_missing(nobody, "default", nobody)
+        q.suspects_due("default", None, 10)
+        q.clear_suspects("default", [nobody])
+        q.record_digest_sample(0, 0)
+        q.copies_to_scrub(nobody)
+        q.note_put_upload(uuid4(), nobody)
 
 
 def drain_unmarked(app: App, _: Errand) -> None:
@@ -336,6 +423,20 @@ JOBS: dict[str, Job] = {
     ),
     "slot that fails": Job(in_worker(lambda in_process: in_process.drain_slot(0)), busy("adopt_batch", 3)),
     **{service.name: Job(serve(service.name)) for service in ALL if service.name != "drain"},
+    "replicator": Job(serve("replicator"), copies=True),
+    "rebalancer": Job(serve("rebalancer"), copies=True),
+    "replicator on one server": Job(serve("replicator"), copies=True),
+    "replicator that drains": Job(serve("replicator"), copies=True),
+    "replicator for long": Job(serve("replicator"), around=copied_for_long, copies=True),
+    "replicator without source": Job(serve("replicator"), lost("objects.read"), copies=True),
+    "replicator without destination": Job(serve("replicator"), lost("objects.write"), copies=True),
+    "replicator that is too late": Job(
+        serve("replicator"), around=copies_ended_by_another, copies=True, may_be_killed=False
+    ),
+    "over_replication that misses a copy": Job(
+        serve("over_replication"), around=said_to_be_missing("objects.head"), copies=True
+    ),
+    "pending_reaper of copies": Job(serve("pending_reaper"), copies=True),
     "prune beside another": Job(prune_beside_another),
     "prune for long": Job(prune_for_long),
     "pending_reaper without backend": Job(serve("pending_reaper"), lost("objects.digest")),
@@ -343,6 +444,7 @@ JOBS: dict[str, Job] = {
     "purge": Job(in_worker(lambda in_process: in_process.purge("notes"))),
     "look": Job(look),
     "operate": Job(operate),
+    "compare": Job(compare),
     "start": Job(start),
     "drain of unmarked buckets": Job(drain_unmarked),
     "take-over": Job(take_over),
@@ -354,6 +456,7 @@ JOBS: dict[str, Job] = {
     "get": Job(get),
     "get of cached": Job(get),
     "get without its best copy": Job(get, lost("objects.get")),
+    "get of copied that misses a copy": Job(get, around=said_to_be_missing("objects.get")),
     "delete": Job(delete, ends=True),
     "extend": Job(extend, extends=True),
 }

@@ -11,11 +11,14 @@ from typing import Any, Self
 
 import psycopg
 
+from reaper.app import App
 from reaper.model import Paste
-from reaper.services import ALL
+from reaper.services import ALL, replicator
 from reaper.store import cache_entry
 from tests.support.crash_points.jobs import Errand
+from tests.support.folder_store import FolderStore
 from tests.support.process_faults import ProcessFault
+from tests.support.service_ticks import context
 from tests.support.world import World
 
 # The longest of all leases is over then, and what was put off is due.
@@ -38,6 +41,11 @@ select reaper.add_webhook(name, 'https://' || name || '.example.com/', '{webhook
 TOLD = """
 select reaper_internal.emit('webhook.test', null, '{}') from generate_series(1, 3)
 """
+RULE = """
+create index on pastes (created_at, short_code);
+select reaper.add_lifecycle_rule('aged', 'aged-', p_expiration_days => 30, p_enabled => true);
+"""
+AGE = "update pastes set created_at = created_at - interval '31 days' where short_code = %s"
 OLD_NOTES = (
     "insert into notes (written_at) select reaper.clock() - interval '31 days' from generate_series(1, 3)"
 )
@@ -68,6 +76,20 @@ WELL = "select reaper.finish_run('drain', '{}', null)"
 SICK = "select reaper.record_backend_failure('cold', 'no answer') from generate_series(1, 5)"
 
 
+ONE_COPY = """
+update reaper.settings set replication_factor = 1, rebalance_strategy = 'spread', rebalance_threshold = 0.1;
+update reaper.backend_list set state = 'active', quota = null;
+"""
+# Two copies of everything, and nobody has made the second yet.
+TWO_COPIES = "update reaper.settings set replication_factor = 2"
+# So little room that what lies on one backend is too much for it.
+UNEVEN = """
+update reaper.settings set rebalance_threshold = 0.01;
+update reaper.backend_list set quota = 1000000;
+"""
+COPYING = ("replicator", "rebalancer", "over_replication")
+
+
 @dataclass
 class UnfinishedWork(World):
     """A world with one connection for all that a test asks, and a log of what was created."""
@@ -82,6 +104,7 @@ class UnfinishedWork(World):
         for name in self.backends:
             self.sql("select reaper.register_backend(%s)", name)
         self.sql(NOTES)
+        self.sql(RULE)
         self.sql("update reaper.settings set clock_may_move = true")
         for service in ALL:
             self.sql(REGISTER, service.name, service.schedule, service.description)
@@ -109,6 +132,8 @@ class UnfinishedWork(World):
         self._make(f"unnamed-{number}", b"unnamed %d" % number, LIFE)
         self.sql(UNNAMED, f"unnamed-{number}")
         self.log.ended(f"unnamed-{number}")
+        self._leave_aged(f"aged-{number}")
+        self._leave_upload(f"upload-{number}")
         self._leave_open(number)
         self._remember(*due, *live[:2])
         self.advance_clock("2 seconds")
@@ -121,6 +146,18 @@ class UnfinishedWork(World):
     def _due(self) -> list[tuple[str, bytes]]:
         """Pastes that share some contents."""
         return [(f"due-{self.number}-{n}", b"%d of %d" % (n % 8, self.number)) for n in range(12)]
+
+    def _leave_aged(self, code: str) -> None:
+        """A paste that a lifecycle rule makes due, whenever it is applied."""
+        self._remember(self._make(code, b"content of %b" % code.encode(), LIFE))
+        self.sql(AGE, code)
+        self.log.doubt(code)
+
+    def _leave_upload(self, key: str) -> None:
+        """An upload in parts that nobody ends, older than the clock of any case."""
+        bucket = self.backends["default"]
+        assert isinstance(bucket, FolderStore)
+        bucket.leave_upload(key, b"a part", timedelta(days=30).total_seconds())
 
     def _leave_open(self, number: int) -> None:
         """Puts whose writers died before their upload and before their commit, also of an old application."""
@@ -164,7 +201,47 @@ class UnfinishedWork(World):
             paste = self._make(code, data, LIFE)
             if job in ("get of cached", "delete"):
                 self._remember(paste)
+        if job.startswith(COPYING) or job in ("pending_reaper of copies", "get of copied that misses a copy"):
+            self._want_copies(job, code)
         return replace(planted, job=job, faults=faults, report=report)
+
+    def want_one_copy(self) -> None:
+        """As it is when nothing is said of copies."""
+        self.sql(ONE_COPY)
+        for bucket in self.backends.values():
+            assert isinstance(bucket, FolderStore)
+            bucket.copy_by_itself(False)
+
+    def _want_copies(self, job: str, code: str) -> None:
+        """What this job is to find, on backends that answer."""
+        self.sql("select reaper.record_backend_success('cold')")
+        large = bytes(5000) + b"%d" % self.number
+        self._make(f"large-{code}", large, LIFE)
+        if job == "rebalancer":
+            self.sql(UNEVEN)
+            return
+        self.sql(TWO_COPIES)
+        if job == "replicator on one server":
+            for bucket in self.backends.values():
+                assert isinstance(bucket, FolderStore)
+                bucket.copy_by_itself()
+        elif job == "replicator that drains":
+            self.sql("update reaper.settings set replication_factor = 1")
+            self.sql("select reaper.set_backend_state('default', 'draining', 'for a test')")
+        elif job == "pending_reaper of copies":
+            self.sql("select reaper.sweep_copies(100)")
+            self.sql("select reaper.claim_copies(3)")
+            self.advance_clock(LONG)
+        elif not job.startswith("replicator"):
+            replicator.tick(context(self.copier, "copier:0"))
+        if job.startswith("over_replication"):
+            self.sql("update reaper.settings set replication_factor = 1")
+            self.sql("select reaper.sweep_copies(10000)")
+
+    @cached_property
+    def copier(self) -> App:
+        """Who makes copies before a job begins."""
+        return self._open.enter_context(self.app())
 
     def create_again(self) -> None:
         """The same pastes, under the same codes, as if the ones before had never been."""

@@ -8,7 +8,16 @@ from multiprocessing.context import ForkServerProcess
 from typing import Any, Self
 
 from reaper.app import App
-from reaper.services import breaker_watchdog, drain, notifications, pending_reaper, unreferenced, watchdog
+from reaper.services import (
+    breaker_watchdog,
+    drain,
+    notifications,
+    over_replication,
+    pending_reaper,
+    replicator,
+    unreferenced,
+    watchdog,
+)
 from reaper.services.base import Context
 from reaper.storage.owner_marker import OWNER_KEY, Owner
 from tests.support.captured_logs import silence_logs
@@ -23,7 +32,7 @@ preload(jobs)
 
 # What a dropped intent may have uploaded is deleted in the second and in the third.
 ROUNDS = 3
-HEALERS = (breaker_watchdog, watchdog, pending_reaper, drain, notifications)
+HEALERS = (breaker_watchdog, watchdog, pending_reaper, replicator, over_replication, drain, notifications)
 
 BUSY = """
 select 1 from pg_stat_activity
@@ -35,6 +44,8 @@ union all
 select 1 from reaper.cleanup_queue where lease is not null
 union all
 select 1 from reaper.invalidations where lease is not null
+union all
+select 1 from reaper.copy_intents
 union all
 select 1 from reaper.notification_outbox o join reaper.webhooks w using (webhook_id)
  where o.lease is not null and w.name = 'told'
@@ -52,6 +63,8 @@ TABLES = (
     "content",
     "reaper.batches",
     "reaper.put_intents",
+    "reaper.copy_intents",
+    "reaper.copy_wants",
     "reaper.cleanup_queue",
     "reaper.cleanup_dlq",
     "reaper.invalidations",
@@ -123,6 +136,7 @@ class CrashWorld(UnfinishedWork):
 
     def heal(self) -> None:
         """Time passes, leases run out, and those who put things right come again and again."""
+        self.want_one_copy()
         for _ in range(ROUNDS):
             self.advance_clock(LONG)
             self._forget_lock()

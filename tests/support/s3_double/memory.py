@@ -8,6 +8,7 @@ import itertools
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Self
 from urllib.parse import parse_qsl, quote, unquote
 from xml.etree import ElementTree
@@ -99,6 +100,7 @@ class Stored:
     data: bytes
     kind: str
     crc32: str | None = None
+    sha256: str | None = None
 
     @property
     def etag(self) -> str:
@@ -111,6 +113,9 @@ class Bucket:
     def __init__(self) -> None:
         self.objects: dict[bytes, Stored] = {}
         self.uploads: dict[str, tuple[str, str, dict[int, bytes]]] = {}
+        # Of each open upload: when it began, and when each part came.
+        self.began: dict[str, datetime] = {}
+        self.came: dict[tuple[str, int], datetime] = {}
         self._order: list[bytes] = []
 
     def put(self, key: str, stored: Stored) -> None:
@@ -204,8 +209,17 @@ class Buckets:
             return error(400, "BadDigest")
         if asked.headers.get("if-none-match") == "*" and asked.key.encode() in bucket.objects:
             return error(412, "PreconditionFailed")
+        if source := self._source(asked):
+            data, kind = source.data, source.kind
+            bucket.put(asked.key, Stored(data, kind, source.crc32, source.sha256))
+            return Reply(200, f"<CopyObjectResult><ETag>{escape(source.etag)}</ETag></CopyObjectResult>")
+        if asked.headers.get("x-amz-copy-source"):
+            return error(404, "NoSuchKey")
         stored = Stored(
-            body, asked.headers.get("content-type", ""), asked.headers.get("x-amz-checksum-crc32")
+            body,
+            asked.headers.get("content-type", ""),
+            asked.headers.get("x-amz-checksum-crc32"),
+            asked.headers.get("x-amz-checksum-sha256"),
         )
         bucket.put(asked.key, stored)
         return Reply(200, headers={"ETag": stored.etag})
@@ -215,8 +229,14 @@ class Buckets:
         if stored is None:
             return error(404, "NoSuchKey")
         headers = {"ETag": stored.etag, "Content-Type": stored.kind}
+        if asked.headers.get("if-match", stored.etag) != stored.etag:
+            return error(412, "PreconditionFailed")
+        if wanted := asked.headers.get("range"):
+            return _part(stored.data, wanted, headers)
         if stored.crc32:
             headers["x-amz-checksum-crc32"] = stored.crc32
+        if stored.sha256:
+            headers["x-amz-checksum-sha256"] = stored.sha256
         return Reply(200, stored.data, headers)
 
     _head_object = _get_object
@@ -253,6 +273,7 @@ class Buckets:
     def _create_multipart_upload(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         upload = f"upload-{next(self._numbers)}"
         bucket.uploads[upload] = (asked.key, asked.headers.get("content-type", ""), {})
+        bucket.began[upload] = datetime.now(UTC)
         return Reply(
             200,
             f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>",
@@ -264,11 +285,28 @@ class Buckets:
             return error(404, "NoSuchUpload")
         if not _is_whole(asked, body):
             return error(400, "BadDigest")
+        if asked.headers.get("x-amz-copy-source"):
+            return self._copy_part(upload[2], asked)
         upload[2][int(asked.query["partNumber"])] = body
+        bucket.came[asked.query["uploadId"], int(asked.query["partNumber"])] = datetime.now(UTC)
         headers = {"ETag": Stored(body, "").etag}
         if crc32 := asked.headers.get("x-amz-checksum-crc32"):
             headers["x-amz-checksum-crc32"] = crc32
         return Reply(200, headers=headers)
+
+    def _source(self, asked: Request) -> Stored | None:
+        """The object that is to be copied."""
+        named = unquote(asked.headers.get("x-amz-copy-source", ""))
+        bucket, _, key = named.removeprefix("/").partition("/")
+        return self.buckets[bucket].objects.get(key.encode()) if bucket in self.buckets else None
+
+    def _copy_part(self, parts: dict[int, bytes], asked: Request) -> Reply:
+        source = self._source(asked)
+        if source is None:
+            return error(404, "NoSuchKey")
+        data = _part(source.data, asked.headers["x-amz-copy-source-range"], {}).sent
+        parts[int(asked.query["partNumber"])] = data
+        return Reply(200, f"<CopyPartResult><ETag>{escape(Stored(data, '').etag)}</ETag></CopyPartResult>")
 
     def _complete_multipart_upload(self, bucket: Bucket, asked: Request, body: bytes) -> Reply:
         upload = bucket.uploads.get(asked.query["uploadId"])
@@ -290,18 +328,32 @@ class Buckets:
         gone = bucket.uploads.pop(asked.query["uploadId"], None)
         return Reply(204) if gone else error(404, "NoSuchUpload")
 
-    def _list_multipart_uploads(self, bucket: Bucket, _asked: Request, _body: bytes) -> Reply:
+    def _list_multipart_uploads(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         uploads = "".join(
-            f"<Upload><Key>{escape(upload[0])}</Key><UploadId>{name}</UploadId></Upload>"
+            f"<Upload><Key>{escape(upload[0])}</Key><UploadId>{name}</UploadId>"
+            f"<Initiated>{bucket.began[name].isoformat()}</Initiated></Upload>"
             for name, upload in bucket.uploads.items()
+            if upload[0].startswith(asked.query.get("prefix", ""))
         )
         return Reply(200, f"<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>")
+
+    def _list_parts(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
+        name = asked.query["uploadId"]
+        if name not in bucket.uploads:
+            return error(404, "NoSuchUpload")
+        parts = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><Size>{len(body)}</Size>"
+            f"<LastModified>{bucket.came[name, number].isoformat()}</LastModified></Part>"
+            for number, body in sorted(bucket.uploads[name][2].items())
+        )
+        return Reply(200, f"<ListPartsResult>{parts}</ListPartsResult>")
 
 
 def _operation(method: str, has_key: bool, query: dict[str, str]) -> str:
     """The name that boto3 gives to such a request."""
     of_key = {"GET": "get_object", "HEAD": "head_object", "PUT": "put_object", "DELETE": "delete_object"}
     of_upload = {
+        "GET": "list_parts",
         "PUT": "upload_part",
         "POST": "complete_multipart_upload",
         "DELETE": "abort_multipart_upload",
@@ -332,8 +384,21 @@ def _texts(body: bytes, name: str) -> list[str]:
     return [found.text or "" for found in root.iter() if found.tag.rpartition("}")[2] == name]
 
 
+def _part(data: bytes, wanted: str, headers: dict[str, str]) -> Reply:
+    first, _, last = wanted.removeprefix("bytes=").partition("-")
+    start, end = int(first), min(int(last) + 1, len(data))
+    if start >= len(data):
+        return error(416, "InvalidRange")
+    return Reply(206, data[start:end], {**headers, "Content-Range": f"bytes {start}-{end - 1}/{len(data)}"})
+
+
 def _is_whole(asked: Request, body: bytes) -> bool:
     crc32 = base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
     md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+    sha256 = base64.b64encode(hashlib.sha256(body).digest()).decode()
     headers = asked.headers
-    return headers.get("x-amz-checksum-crc32", crc32) == crc32 and headers.get("content-md5", md5) == md5
+    return (
+        headers.get("x-amz-checksum-crc32", crc32) == crc32
+        and headers.get("x-amz-checksum-sha256", sha256) == sha256
+        and headers.get("content-md5", md5) == md5
+    )

@@ -1,0 +1,166 @@
+"""GET, HEAD and PUT of small objects, written by hand: the library's general way costs six times as much.
+
+The library still opens the connections, finds credentials and says where a bucket lies. Whatever does not get
+the usual answer is left to it: it asks again, and knows what errors mean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, urlsplit
+
+from botocore.exceptions import HTTPClientError
+from botocore.exceptions import ReadTimeoutError as LibraryReadTimeoutError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+    from urllib3 import BaseHTTPResponse
+
+NO_BYTES = hashlib.sha256().hexdigest()
+# Asked for nothing: it only shows where the objects of the bucket lie.
+_SAMPLE = "sample"
+_ALGORITHM = "AWS4-HMAC-SHA256"
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """The key of a day, and whose it is."""
+
+    day: str
+    access_key: str
+    secret_key: str
+    key: bytes
+
+
+class QuickRequests:
+    """Requests about objects of one bucket; any number of threads may share it."""
+
+    def __init__(self, client: S3Client, bucket: str) -> None:
+        self._client = cast(Any, client)
+        self._bucket = bucket
+        self._guard = threading.Lock()
+        self._base: str | None = None
+        self._host = ""
+        self._path = ""
+        self._connections: Any = None
+        self._key: SigningKey | None = None
+
+    def send(
+        self, method: str, key: str, headers: Mapping[str, str], body: bytes = b"", digest: str = NO_BYTES
+    ) -> BaseHTTPResponse | None:
+        """The answer, whose body is not read yet; None where only the library can ask this.
+
+        `digest` is the SHA-256 of the body, of which the store gets to know with the signature.
+        """
+        if not self._is_usable():
+            return None
+        try:
+            url = quote(key, safe="/~")
+        except UnicodeError:
+            return None
+        signed = self._sign(method, self._path + url, headers, digest)
+        if signed is None:
+            return None
+        try:
+            answer: BaseHTTPResponse = self._connections.urlopen(
+                method,
+                self._path + url,
+                body=body or None,
+                headers=signed,
+                retries=False,
+                assert_same_host=False,
+                preload_content=False,
+                decode_content=False,
+            )
+        except ReadTimeoutError as error:
+            raise LibraryReadTimeoutError(endpoint_url=self._base_url, error=error) from None
+        except HTTPError:
+            # It broke before there was an answer, or there is no connection: the library tries again.
+            return None
+        return answer
+
+    @property
+    def _base_url(self) -> str:
+        return self._base or ""
+
+    def _is_usable(self) -> bool:
+        if self._base is None:
+            with self._guard:
+                if self._base is None:
+                    self._base = self._find_base()
+        return bool(self._base)
+
+    def _find_base(self) -> str:
+        """Where objects of the bucket lie; nothing for buckets that are signed in another way."""
+        if self._bucket.startswith("arn:") or self._bucket.endswith("--x-s3"):
+            return ""
+        if self._client.meta.config.signature_version not in ("s3v4", "v4"):
+            return ""
+        url = self._client.generate_presigned_url(
+            "get_object", Params={"Bucket": self._bucket, "Key": _SAMPLE}
+        )
+        parts = urlsplit(url)
+        if not parts.path.endswith(_SAMPLE):
+            return ""
+        http = self._client._endpoint.http_session
+        if http._proxy_config.proxy_url_for(url):
+            return ""
+        self._connections = http._manager.connection_from_url(url)
+        http._setup_ssl_cert(self._connections, url, http._verify)
+        self._host, self._path = parts.netloc.rpartition("@")[2], parts.path.removesuffix(_SAMPLE)
+        return f"{parts.scheme}://{parts.netloc}{self._path}"
+
+    def _sign(self, method: str, path: str, headers: Mapping[str, str], digest: str) -> dict[str, str] | None:
+        """Signature version 4, for requests without a query."""
+        found = self._client._request_signer._credentials
+        if found is None:
+            return None
+        login = found.get_frozen_credentials()
+        now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        signed = {**headers, "host": self._host, "x-amz-content-sha256": digest, "x-amz-date": now}
+        if login.token:
+            signed["x-amz-security-token"] = login.token
+        names = sorted(signed)
+        listed = ";".join(names)
+        lines = "".join(f"{name}:{signed[name]}\n" for name in names)
+        canonical = f"{method}\n{path}\n\n{lines}\n{listed}\n{digest}"
+        scope = f"{now[:8]}/{self._client.meta.region_name}/s3/aws4_request"
+        text = f"{_ALGORITHM}\n{now}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        key = self._signing_key(now[:8], login.access_key, login.secret_key)
+        signature = hmac.digest(key, text.encode(), "sha256").hex()
+        credential = f"Credential={login.access_key}/{scope}"
+        signed["authorization"] = f"{_ALGORITHM} {credential}, SignedHeaders={listed}, Signature={signature}"
+        return signed
+
+    def _signing_key(self, day: str, access_key: str, secret_key: str) -> bytes:
+        known = self._key
+        if known is None or (known.day, known.access_key, known.secret_key) != (day, access_key, secret_key):
+            key = f"AWS4{secret_key}".encode()
+            for part in (day, self._client.meta.region_name, "s3", "aws4_request"):
+                key = hmac.digest(key, part.encode(), "sha256")
+            known = self._key = SigningKey(day, access_key, secret_key, key)
+        return known.key
+
+
+def read_up_to(answer: BaseHTTPResponse, most: int) -> bytes:
+    """The first bytes of the body; the connection is given up where there are more."""
+    pieces: list[bytes] = []
+    left = most
+    try:
+        while left and (piece := answer.read(left)):
+            pieces.append(piece)
+            left -= len(piece)
+        # At the end of the body the connection is free for the next request.
+        if not left and answer.read(1):
+            answer.close()
+    except (HTTPError, OSError) as error:
+        answer.close()
+        raise HTTPClientError(error=error) from None
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,0 +1,64 @@
+"""Uploads in parts that nobody ends: aborted with their parts when the last of them is old."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.support.worker_world import InProcessWorker, WorkerWorld
+
+BEGIN = "select object_key from reaper.begin_put('slow', repeat('a', 64), 10, null)"
+LONG_AGO = timedelta(hours=30)
+
+
+class Uploads:
+    """The uploads in a bucket of the double."""
+
+    def __init__(self, world: WorkerWorld) -> None:
+        self.bucket = world.s3.buckets.buckets[world.backends["default"].name]  # type: ignore[union-attr]
+
+    def begin(self, key: str, began: timedelta, *came: timedelta) -> str:
+        name = f"upload-of-{key}"
+        self.bucket.uploads[name] = (key, "", dict.fromkeys(range(1, len(came) + 1), b"12345"))
+        self.bucket.began[name] = datetime.now(UTC) - began
+        for number, age in enumerate(came, start=1):
+            self.bucket.came[name, number] = datetime.now(UTC) - age
+        return name
+
+    def keys(self) -> set[Any]:
+        return {key for key, _, _ in self.bucket.uploads.values()}
+
+
+def test_what_is_abandoned_goes_and_what_is_young_or_held_or_foreign_stays(
+    world: WorkerWorld, in_process: InProcessWorker
+) -> None:
+    uploads = Uploads(world)
+    held = world.value(BEGIN)
+    uploads.begin("abandoned", LONG_AGO, LONG_AGO, LONG_AGO)
+    uploads.begin("empty", LONG_AGO)
+    uploads.begin("slow", 10 * LONG_AGO, 10 * LONG_AGO, timedelta(hours=1))
+    uploads.begin("young", timedelta(hours=1))
+    uploads.begin(held, LONG_AGO, LONG_AGO)
+    in_process.run_service("multipart_cleanup")
+    figures = world.result("multipart_cleanup")[0]
+    assert figures == {"looked_at": 5, "aborted": 2, "parts": 2, "bytes": 10, "held": 1, "unsupported": 0}
+    assert uploads.keys() == {"slow", "young", held}
+    query = "select uploads, upload_parts, upload_bytes, oldest_upload < now() - interval '10 days'"
+    assert world.sql(f"{query} from reaper.reconciliations") == [(3, 2, 10, True)]
+    # The intent names another upload than the one that its writer began and gave up.
+    world.sql("select reaper.note_put_upload(intent_id, 'another') from reaper.put_intents")
+    world.advance_clock("24 hours")
+    in_process.run_service("multipart_cleanup")
+    assert uploads.keys() == set()
+
+
+def test_a_store_that_cannot_list_uploads_is_counted_and_no_failure(
+    world: WorkerWorld, in_process: InProcessWorker
+) -> None:
+    from tests.support.s3_double.server import error
+
+    world.s3.scripts["list_multipart_uploads"] = lambda _: error(501, "NotImplemented")
+    try:
+        in_process.run_service("multipart_cleanup")
+    finally:
+        del world.s3.scripts["list_multipart_uploads"]
+    figures, failure, *_ = world.result("multipart_cleanup")
+    assert (figures["unsupported"], failure) == (1, None)
