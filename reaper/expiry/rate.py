@@ -11,6 +11,8 @@ import time
 from reaper.concurrency import Stop
 
 BATCH_SIZE = 1000
+# reaper.claim_expired and reaper.reap_expired take no more.
+LARGEST_BATCH = 10_000
 # An application waits for as long as a batch takes, and for the disk as often as one commits. About this many
 # rows disturb least; beyond, a batch is as large as it must be for so many a second.
 GENTLE_ROWS = 25
@@ -53,21 +55,25 @@ class Rate:
         """The limit now."""
         return self._rows_per_second
 
-    def turn(self, stop: Stop) -> int:
-        """How many rows the next batch may have, once it is its turn; 0 when it is not within a second."""
+    def turn(self, stop: Stop, times: float = 1.0) -> int:
+        """How many rows the next batch may have, once it is its turn; 0 when it is not within a second.
+
+        So many times the batch size, unless that is fixed or there is a pace to keep.
+        """
         until = time.monotonic() + PATIENCE
-        while not (rows := self._take()):
+        while not (rows := self._take(times)):
             now = time.monotonic()
             if now >= until or stop.is_set():
                 return 0
             time.sleep(max(min(self._free_at - now, until - now, STEP), 0.0))
         return rows
 
-    def _take(self) -> int:
+    def _take(self, times: float) -> int:
         """The rows of a batch whose turn has come, or 0."""
         with self._guard:
             if self._rows_per_second is None:
-                return self._batch_size
+                grown = min(LARGEST_BATCH, round(self._batch_size * times))
+                return self._fixed_size or max(self._batch_size, grown)
             now = time.monotonic()
             if self._free_at > now:
                 return 0

@@ -11,7 +11,9 @@ from reaper.dev.bench.results import Results
 from reaper.dev.bench.targets import Target
 from reaper.errors import ConfigError
 
-BEGIN, END = "<!-- figures: written by reaper bench -->", "<!-- end of figures -->"
+# A section for each major version of PostgreSQL that the page has marks for.
+BEGIN = "<!-- figures on PostgreSQL {major}: written by reaper bench -->"
+END = "<!-- end of figures on PostgreSQL {major} -->"
 
 
 def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
@@ -36,14 +38,18 @@ def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
     )
 
 
-def insert(page: Path, figures: str) -> None:
-    """Replace what stands between the two marks of a page."""
+def insert(page: Path, figures: str, major: int) -> None:
+    """Replace what stands between the two marks of the server's major version."""
+    begins, ends = BEGIN.format(major=major), END.format(major=major)
     text = page.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(begins)
+    _, end, after = rest.partition(ends)
     if not begin or not end:
-        raise ConfigError(f"{page} has no place for figures", f"Put {BEGIN} and {END} where they belong.")
-    page.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}")
+        raise ConfigError(
+            f"{page} has no place for figures of PostgreSQL {major}",
+            f"Put {begins} and {ends} where they belong.",
+        )
+    page.write_text(f"{before}{begins}\n\n{figures}\n\n{ends}{after}")
 
 
 def _table(table: FigureTable) -> str:
