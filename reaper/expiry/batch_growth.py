@@ -8,7 +8,7 @@ be read from a disk first take a hundred times as long as rows in memory.
 from __future__ import annotations
 
 # A writer of the same content waits for as long as a batch takes: below this, in seconds, it may be larger.
-SHORT = 0.15
+SHORT = 0.2
 MOST_TIMES = 5.0
 # No clock is that exact.
 SHORTEST = 0.001
