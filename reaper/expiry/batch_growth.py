@@ -7,6 +7,10 @@ be read from a disk first take a hundred times as long as rows in memory.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 # A writer of the same content waits for as long as a batch takes: below this, in seconds, it may be larger.
 SHORT = 0.2
 MOST_TIMES = 5.0
@@ -19,6 +23,13 @@ class BatchGrowth:
 
     def __init__(self) -> None:
         self.times = 1.0
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """The block takes one batch and releases it."""
+        began = time.monotonic()
+        yield
+        self.took(time.monotonic() - began)
 
     def took(self, seconds: float) -> None:
         """What the last batch says about the next."""

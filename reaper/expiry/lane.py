@@ -121,9 +121,8 @@ class Lane:
         settling: Future[Figures] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
             while not done and (rows := self._may_claim(growth.times)):
-                began = time.monotonic()
-                taken = take(rows, cursor)
-                growth.took(time.monotonic() - began)
+                with growth.measured():
+                    taken = take(rows, cursor)
                 if taken is None:
                     self.limit.put_back()
                     pauses = iter(PAUSES) if released else pauses

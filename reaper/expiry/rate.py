@@ -11,8 +11,6 @@ import time
 from reaper.concurrency import Stop
 
 BATCH_SIZE = 1000
-# reaper.claim_expired and reaper.reap_expired take no more.
-LARGEST_BATCH = 10_000
 # An application waits for as long as a batch takes, and for the disk as often as one commits. About this many
 # rows disturb least; beyond, a batch is as large as it must be for so many a second.
 GENTLE_ROWS = 25
@@ -58,7 +56,7 @@ class Rate:
     def turn(self, stop: Stop, times: float = 1.0) -> int:
         """How many rows the next batch may have, once it is its turn; 0 when it is not within a second.
 
-        So many times the batch size, unless that is fixed or there is a pace to keep.
+        So many times the batch size if that is the default; a size that was chosen is kept, and so is a pace.
         """
         until = time.monotonic() + PATIENCE
         while not (rows := self._take(times)):
@@ -72,8 +70,8 @@ class Rate:
         """The rows of a batch whose turn has come, or 0."""
         with self._guard:
             if self._rows_per_second is None:
-                grown = min(LARGEST_BATCH, round(self._batch_size * times))
-                return self._fixed_size or max(self._batch_size, grown)
+                chosen = self._fixed_size or self._batch_size != BATCH_SIZE
+                return self._batch_size if chosen else round(BATCH_SIZE * times)
             now = time.monotonic()
             if self._free_at > now:
                 return 0

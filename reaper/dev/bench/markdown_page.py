@@ -25,15 +25,15 @@ def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
             f"{when}, on PostgreSQL {results.server_version}: {results.machine.sentence}.",
             "Settings: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
             *(f"**{warning}**" for warning in results.warnings),
-            _table(figure_tables.goals(targets)),
+            as_markdown(figure_tables.goals(targets)),
             f"![Throughput of each method]({plots}/throughput.svg)",
-            _table(figure_tables.comparison(results, first)),
-            *(_table(figure_tables.comparison(results, workload)) for workload in rest),
-            _table(figure_tables.keys(results)),
+            as_markdown(figure_tables.comparison(results, first)),
+            *(as_markdown(figure_tables.comparison(results, workload)) for workload in rest),
+            as_markdown(figure_tables.keys(results)),
             f"![Cost per row by size, and claims over the course of a drain]({plots}/growth.svg)",
-            _table(figure_tables.growth(results)),
+            as_markdown(figure_tables.growth(results)),
             f"![Waiting time of readers and writers beside a drain]({plots}/foreground.svg)",
-            _table(figure_tables.foreground(results)),
+            as_markdown(figure_tables.foreground(results)),
         ]
     )
 
@@ -52,7 +52,8 @@ def insert(page: Path, figures: str, major: int) -> None:
     page.write_text(f"{before}{begins}\n\n{figures}\n\n{ends}{after}")
 
 
-def _table(table: FigureTable) -> str:
+def as_markdown(table: FigureTable) -> str:
+    """A table with its title above it."""
     lines = [
         f"**{table.title}**",
         "",
