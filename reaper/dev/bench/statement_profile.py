@@ -49,7 +49,7 @@ STEPS = (
 )
 _TIMES = """
 select coalesce(sum(s.total_exec_time + s.total_plan_time), 0) / 1000, coalesce(sum(s.wal_bytes), 0)::float8
-  from pg_stat_statements s
+  from public.pg_stat_statements s
  where s.dbid = (select d.oid from pg_database d where d.datname = current_database())
    and ltrim(regexp_replace(s.query, '\\s+', ' ', 'g')) like %s
 """
@@ -103,8 +103,8 @@ def _measure(rows: int, announce: Callable[[str], None], pg_bin: Path | None) ->
 
 
 def _profile(connection: Connection, name: str, *, direct: bool) -> Profile:
-    connection.execute("create extension if not exists pg_stat_statements")
-    connection.execute("select pg_stat_statements_reset()")
+    connection.execute("create extension if not exists pg_stat_statements schema public")
+    connection.execute("select public.pg_stat_statements_reset()")
     backend = connection.info.backend_pid
     began, cpu, own = time.perf_counter(), machine.cpu_seconds(backend), time.thread_time()
     rows = Client(connection, direct, BATCH).run()
