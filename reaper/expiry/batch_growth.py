@@ -23,6 +23,7 @@ class BatchGrowth:
 
     def __init__(self) -> None:
         self.times = 1.0
+        self._most = MOST_TIMES
 
     @contextmanager
     def measured(self) -> Iterator[None]:
@@ -32,5 +33,11 @@ class BatchGrowth:
         self.took(time.monotonic() - began)
 
     def took(self, seconds: float) -> None:
-        """What the last batch says about the next."""
-        self.times = max(1.0, min(MOST_TIMES, self.times * SHORT / max(seconds, SHORTEST)))
+        """What the last batch says about the next.
+
+        One that took long may have waited for contents that another lane's batch held, as large batches of
+        shared contents do: none of this drain is more than half as large.
+        """
+        if seconds > SHORT:
+            self._most = max(1.0, self.times / 2)
+        self.times = max(1.0, min(self._most, self.times * SHORT / max(seconds, SHORTEST)))

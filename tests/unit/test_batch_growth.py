@@ -27,6 +27,10 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_they_take_long(second
     assert rows_after(Rate(), *seconds) == rows
 
 
+def test_after_a_long_batch_none_is_more_than_half_as_large():
+    assert rows_after(Rate(), 0.0, SHORT * 1.1, 0.0, 0.0) == 2500
+
+
 def test_a_batch_never_has_fewer_rows_than_the_batch_size():
     assert rows_after(Rate(), 60.0, 60.0) == 1000
 
