@@ -20,6 +20,7 @@ from reaper.concurrency import Stop
 from reaper.db.reconnecting_session import Session
 from reaper.db.retry import is_transient
 from reaper.errors import ClaimLost, DatabaseError
+from reaper.expiry.batch_growth import BatchGrowth
 from reaper.expiry.batch_return import give_up
 from reaper.expiry.bucket_guard import AnyBucket, BucketGuard
 from reaper.expiry.deletion_retries import Retried, Retries
@@ -115,11 +116,13 @@ class Lane:
         take = self._reap if self.session.call(lambda q: q.reaps_directly()) else self._claim_and_drop
         cursor, released, done, figures = START, False, False, Figures()
         self.rate.begin()
+        growth = BatchGrowth()
         pauses = iter(PAUSES)
         settling: Future[Figures] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
-            while not done and (rows := self._may_claim()):
-                taken = take(rows, cursor)
+            while not done and (rows := self._may_claim(growth.times)):
+                with growth.measured():
+                    taken = take(rows, cursor)
                 if taken is None:
                     self.limit.put_back()
                     pauses = iter(PAUSES) if released else pauses
@@ -134,7 +137,7 @@ class Lane:
             figures += settling.result() if settling else Figures()
         return Drained(done, figures)
 
-    def _may_claim(self) -> int:
+    def _may_claim(self, times: float) -> int:
         """How many rows, once it is our turn; none when there is no turn any more.
 
         The gate comes last: a pause that began while we waited holds for this batch already.
@@ -142,7 +145,7 @@ class Lane:
         self.buckets.recall()
         rows = 0
         while not rows and not self.stop.is_set():
-            rows = self.rate.turn(self.stop)
+            rows = self.rate.turn(self.stop, times)
             if not self.gate(self.stop):
                 return 0
         return rows if not self.stop.is_set() and self.limit.take() else 0
