@@ -13,7 +13,7 @@ from uuid import UUID
 
 import reaper.cache.redis.cache
 import reaper.cache.redis.claim_lock
-import reaper.cache.redis.paste_cache  # noqa: F401  loaded before the fork
+import reaper.cache.redis.paste_cache
 import reaper.storage.copier
 from reaper.app import App
 from reaper.db.connection import Connection
