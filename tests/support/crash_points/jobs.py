@@ -205,7 +205,7 @@ def copied_for_long() -> Intercept:
         finally:
             renewed.set()
 
-    return instead_of({"objects.read": read, "renew_copies": renew})
+    return instead_of({"objects.read": read, "extend_copies": renew})
 
 
 def copies_ended_by_another() -> Intercept:
