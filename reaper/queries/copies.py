@@ -96,19 +96,6 @@ class Copies(Area):
         )
 
     @commits
-    def enqueue_late_copy(self, task: CopyTask) -> bool:
-        """Queue the object of a copy whose intent is gone, unless it is a copy or queued; whether it was."""
-        return bool(
-            self._db.value(
-                "select reaper.enqueue_late_upload(%s, %s, %s, %s)",
-                task.destination,
-                task.object_key,
-                task.content_hash,
-                task.size_bytes,
-            )
-        )
-
-    @commits
     def report_copy(
         self, content_hash: str, backend: str, object_key: str, trouble: str | None, detail: str | None
     ) -> str:

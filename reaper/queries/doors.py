@@ -8,6 +8,7 @@ from uuid import UUID
 from reaper.model import (
     Committed,
     Copy,
+    CopyTask,
     Intent,
     PasteRow,
 )
@@ -53,6 +54,19 @@ class Doors(Area):
                 intent.object_key,
                 content_hash,
                 size_bytes,
+            )
+        )
+
+    @commits
+    def enqueue_late_copy(self, task: CopyTask) -> bool:
+        """Queue the object of a copy whose intent is gone, unless it is a copy or queued; whether it was."""
+        return bool(
+            self._db.value(
+                "select reaper.enqueue_late_upload(%s, %s, %s, %s)",
+                task.destination,
+                task.object_key,
+                task.content_hash,
+                task.size_bytes,
             )
         )
 
