@@ -19,6 +19,7 @@ from reaper.queries.expiry import Expiry
 from reaper.queries.intents import Intents
 from reaper.queries.jobs import Jobs
 from reaper.queries.login_and_sessions import LoginAndSessions
+from reaper.queries.overview import Overview
 from reaper.queries.ownership import Ownership
 from reaper.queries.retention import Retention
 from reaper.queries.services import Services
@@ -44,6 +45,7 @@ class Queries(
     Jobs,
     Retention,
     LoginAndSessions,
+    Overview,
     Ownership,
     Services,
     Standby,
