@@ -251,9 +251,11 @@ class App(Adapters):
 
     @cached_property
     def _health_session(self) -> Session[Queries]:
-        session = Session(
-            lambda: self._connect_lazily("health:0"), self.bind, retry=RetryPolicy(patience=0.0)
-        )
+        return self.impatient_session("health:0")
+
+    def impatient_session(self, slot: str) -> Session[Queries]:
+        """For who would rather hear that there is no answer than wait for one."""
+        session = Session(lambda: self._connect_lazily(slot), self.bind, retry=RetryPolicy(patience=0.0))
         self._open.callback(session.close)
         return session
 
