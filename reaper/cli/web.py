@@ -14,7 +14,7 @@ _Address = Annotated[
     typer.Option(
         "--address",
         metavar="ADDRESS",
-        help="Where it listens. Beyond this host (0.0.0.0 or :: is every interface) it needs REAPER_WEB_PASSWORD.",
+        help="Where it listens; beyond this host (0.0.0.0 is everywhere) REAPER_WEB_PASSWORD is needed.",
     ),
 ]
 _Port = Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="0 = any that is free.")]

@@ -275,7 +275,7 @@ def _set_backend_state(q: Queries, given: Given, reason: str) -> str:
 def _preview_enable_policy(q: Queries, given: Given) -> Preview:
     forecast = q.plan_policy(given.get("name", ""))
     effect = (
-        f"Lets purges delete rows from before {forecast.cutoff:%Y-%m-%d %H:%M:%S %Z}, and the next ones in time.",
+        f"Lets purges delete rows from before {forecast.cutoff:%Y-%m-%d %H:%M:%S %Z}, and later ones too.",
         f"By this statement, {_count(forecast.batches, 'batch', 'batches')} now: {forecast.statement}",
     )
     return Preview(effect, f"{_count(forecast.rows_aged, 'row')}, {forecast.share:.1%} of the table")

@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The system at one moment. `problem` is why the database did not answer; the rest is then from before."""
+    """The system at one moment. `problem` is why the database did not answer; then the rest is older."""
 
     number: int
     taken_at: float

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from reaper.config.units import format_duration, format_size
 
-WIDTH, HEIGHT = 720, 96
+WIDTH, HEIGHT = 720, 110
 _BOTTOM = HEIGHT - 18
-_TOP = 12
+_TOP = 22
 _COLUMN = timedelta(minutes=10)
 _COLUMNS = 144
 _HOURS = (24, 18, 12, 6)
@@ -59,8 +58,9 @@ def lag(lags: Sequence[Lag]) -> Markup:
         return Markup("")
     first, last = lags[0].at, lags[-1].at
     most = max(each.p99.total_seconds() for each in lags)
+    p50, p99 = format_duration(lags[-1].p50), format_duration(lags[-1].p99)
     told = (
-        f"Expiry lag now: median {format_duration(lags[-1].p50)}, 99th percentile {format_duration(lags[-1].p99)};"
+        f"Expiry lag now: median {p50}, 99th percentile {p99};"
         f" at most {format_duration(timedelta(seconds=most))} since {first:%H:%M %Z}."
     )
     span = max((last - first).total_seconds(), 1)
@@ -70,11 +70,9 @@ def lag(lags: Sequence[Lag]) -> Markup:
             f"{(each.at - first).total_seconds() / span * WIDTH:.1f},{_y(value, most):.1f}"
             for each, value in zip(lags, seconds, strict=True)
         ]
-        points = (
-            points
-            if len(points) > 1
-            else [f"0,{points[0].split(',')[1]}", f"{WIDTH},{points[0].split(',')[1]}"]
-        )
+        if len(points) == 1:
+            height = points[0].partition(",")[2]
+            points = [f"0,{height}", f"{WIDTH},{height}"]
         return f'<polyline class="{kind}" points="{" ".join(points)}"/>'
 
     drawn = line("p99", [each.p99.total_seconds() for each in lags]) + line(
@@ -99,8 +97,8 @@ def quota_bar(name: str, parts: tuple[int, int, int], quota: int) -> Markup:
 
 
 def _y(value: float, most: float) -> float:
-    """Where a value is drawn; a root lets small ones be seen beside large ones."""
-    return _BOTTOM - (math.sqrt(value / most) if most else 0) * (_BOTTOM - _TOP)
+    """Where a value is drawn."""
+    return _BOTTOM - (value / most if most else 0) * (_BOTTOM - _TOP)
 
 
 def _picture(name: str, told: str, drawn: str, scale: str, hours: bool = True) -> Markup:
@@ -111,8 +109,10 @@ def _picture(name: str, told: str, drawn: str, scale: str, hours: bool = True) -
         for x in [WIDTH * (1 - hour / 24)]
         if hours
     )
-    return Markup(
-        '<svg class="chart {0}" viewBox="0 0 {1} {2}" role="img" aria-labelledby="{0}-told"><title id="{0}-told">{3}'
-        '</title><line class="ground" x1="0" x2="{1}" y1="{4}" y2="{4}"/>{5}{6}<text class="scale" x="{1}" y="9">{7}'
-        "</text></svg>"
-    ).format(name, WIDTH, HEIGHT, told, _BOTTOM, Markup(marks), Markup(drawn), escape(scale))
+    head = Markup(
+        '<svg class="chart {0}" viewBox="0 0 {1} {2}" role="img" aria-labelledby="{0}-told">'
+    ).format(name, WIDTH, HEIGHT)
+    title = Markup('<title id="{}-told">{}</title>').format(name, told)
+    ground = Markup('<line class="ground" x1="0" x2="{0}" y1="{1}" y2="{1}"/>').format(WIDTH, _BOTTOM)
+    words = Markup('<text class="scale" x="{}" y="13">{}</text></svg>').format(WIDTH, scale)
+    return head + title + ground + Markup(marks) + Markup(drawn) + words

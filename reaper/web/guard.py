@@ -1,4 +1,4 @@
-"""What every request passes before a page sees it: host, origin, session, size; and the headers of all answers."""
+"""What every request passes first: host, origin, session, size; and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Guard:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    read = b""
+    read: bytes = b""
     while True:
         message = await receive()
         read += message.get("body", b"")

@@ -1,4 +1,4 @@
-"""Orders: first a page that says what would be done and to how many rows, and asks for a reason; then the order."""
+"""Orders: first a page that says what would be done, to how many rows, and asks why; then the order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that only show: the board and its live updates, a story, a plan, the audit, the doctor; the login."""
+"""The pages that only show: the board, live; a story, a plan, the audit, the doctor; and the login."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a section of the page is, and how to add one.
 
-A section is one file in `reaper/web/sections/` that ends in `SECTION = Section(…)`, one template of the same
-name in `templates/sections/`, and one line in the tuple of `reaper/web/sections/__init__.py`. Its `ask` gets a
-`Look` and returns what the template shows. It asks bounded questions only: it is called every few seconds.
+A section is one file in `reaper/web/sections/` that ends in `SECTION = Section(…)`, one template of that
+name in `templates/sections/`, and one line in the tuple of `reaper/web/sections/__init__.py`. Its `ask` gets
+a `Look` and returns what the template shows. It asks bounded questions only: it is called every few seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stylesheet and the script: two files, read once and known by name, so that no path leads anywhere else."""
+"""The stylesheet, the script and the mark: read once and known by name, so that no path leads elsewhere."""
 
 from __future__ import annotations
 

@@ -9,22 +9,35 @@ from markupsafe import Markup
 
 from reaper.config.units import format_duration, format_size
 
-NEVER = "–"
+NEVER = "\N{EN DASH}"
 # A mark and a word for each state: colour alone says nothing.
 MARKS = {
-    "ok": "●", "paused": "‖", "attention": "▲", "behind": "◆", "stalled": "■",
-    "closed": "●", "open": "■", "half_open": "◆", "ours": "●", "other": "■", "not checked": "○",
-    "active": "●", "readonly": "◆", "draining": "▼", "alive": "●", "silent": "■",
-
-        "due": "◆",
-        "waiting": "○",
-        "off": "×",
-        "unplanned": "○",
-        "failed": "■",
-        "enabled": "●",
-        "disabled": "×"
-    ,
-    "warn": "▲", "fail": "■", "unknown": "○",
+    "ok": "●",
+    "paused": "‖",
+    "attention": "▲",
+    "behind": "◆",
+    "stalled": "■",
+    "closed": "●",
+    "open": "■",
+    "half_open": "◆",
+    "ours": "●",
+    "other": "■",
+    "not checked": "○",
+    "active": "●",
+    "readonly": "◆",
+    "draining": "▼",
+    "alive": "●",
+    "silent": "■",
+    "due": "◆",
+    "waiting": "○",
+    "off": "\N{MULTIPLICATION SIGN}",
+    "unplanned": "○",
+    "failed": "■",
+    "enabled": "●",
+    "disabled": "\N{MULTIPLICATION SIGN}",
+    "warn": "▲",
+    "fail": "■",
+    "unknown": "○",
 }
 TONES = {
     **dict.fromkeys(("stalled", "open", "other", "silent", "failed", "fail"), "bad"),
@@ -53,7 +66,13 @@ def at_least(value: int) -> str:
 
 def size(value: int | None) -> str:
     """`1.5 GB`."""
-    return NEVER if value is None else format_size(value) if value >= 0 else f"−{format_size(-value)}"
+    return (
+        NEVER
+        if value is None
+        else format_size(value)
+        if value >= 0
+        else f"\N{MINUS SIGN}{format_size(-value)}"
+    )
 
 
 def age(span: timedelta | None) -> str:

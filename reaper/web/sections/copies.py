@@ -1,4 +1,4 @@
-"""Copies and integrity: wants, coverage, corrupt copies. Shown as not available where nothing is asked yet."""
+"""Copies and integrity: wants, coverage, corrupt copies. Nothing is asked of them yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lifecycle: rules by which pastes become due. Shown as not available where nothing is asked yet."""
+"""Lifecycle: rules by which pastes become due. Nothing is asked of them yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Needs you: every reason of the verdict with its remedy, and the order that follows it where there is one."""
+"""Needs you: every reason of the verdict with its remedy, and the order that follows from it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reaper.web.section import Look, Section
 _PLACES = (
     (re.compile(r"reaper dlq "), "deletions"),
     (re.compile(r"reaper\.unblock\(\)"), "blocked"),
-    (re.compile(r"reaper backend |[Cc]ircuit"), "backends"),
+    (re.compile(r"reaper backend |[Cc]ircuit|^backend "), "backends"),
     (re.compile(r"reaper service |services? "), "services"),
     (re.compile(r"reaper policy "), "policies"),
     (re.compile(r"[Ww]orker"), "workers"),
 )
 # A sentence that tells what to do begins so.
 _REMEDY = re.compile(
-    r"(?<=[.;)\w]) +(?=(?:See|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End)\b)"
+    r"(?<=[.;)\w]) +(?=(?:See|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End|If)\b)"
 )
 
 

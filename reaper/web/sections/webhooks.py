@@ -1,4 +1,4 @@
-"""Webhooks: lanes, failures, what was given up. Shown as not available where nothing is asked yet."""
+"""Webhooks: lanes, failures, what was given up. Nothing is asked of them yet."""
 
 from __future__ import annotations
 
