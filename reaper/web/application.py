@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from reaper import config
 from reaper.app import App
 from reaper.web.board import Board
+from reaper.web.forms import Questions
 from reaper.web.guard import Guard
 from reaper.web.order_pages import OrderPages
 from reaper.web.pages import Pages
@@ -29,9 +30,10 @@ class Page:
     ) -> None:
         sessions, known = Sessions(secret), Password(password)
         self.board = Board(app.impatient_session("web:0"), ALL)
+        questions = Questions(app)
         renderer = Renderer(ALL, sessions)
-        pages = Pages(app, self.board, renderer, sessions, known)
-        orders = OrderPages(app, self.board, renderer, sessions)
+        pages = Pages(app, questions, self.board, renderer, sessions, known)
+        orders = OrderPages(app, questions, self.board, renderer, sessions)
         inner = Starlette(
             routes=[
                 Route("/", pages.index),

@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse, Response
 
 from reaper.app import App
 from reaper.errors import ReaperError, Unreachable
-from reaper.ops.orders import ORDERS, Order, Preview
+from reaper.ops.orders import ORDERS, Order
 from reaper.web.board import Board
-from reaper.web.forms import Threads, form
+from reaper.web.forms import Questions, Threads, form
 from reaper.web.rendering import Renderer, given
 from reaper.web.sessions import Sessions
 
@@ -24,8 +24,11 @@ AT_A_TIME = 4
 class OrderPages:
     """Both pages of every order."""
 
-    def __init__(self, app: App, board: Board, renderer: Renderer, sessions: Sessions) -> None:
+    def __init__(
+        self, app: App, questions: Questions, board: Board, renderer: Renderer, sessions: Sessions
+    ) -> None:
         self._app = app
+        self._questions = questions
         self._board = board
         self._renderer = renderer
         self._sessions = sessions
@@ -53,6 +56,7 @@ class OrderPages:
             return await self._show(request, order, fields, 400, problem)
 
         def work() -> str:
+            # A connection whose commits are durable, unlike those that only look.
             with self._app.asking("web") as q:
                 return order.carry_out(q, fields, reason)
 
@@ -75,11 +79,7 @@ class OrderPages:
         status: int = 200,
         problem: str | None = None,
     ) -> Response:
-        def work() -> Preview:
-            with self._app.asking("web") as q:
-                return order.preview(q, fields)
-
-        preview = await self._threads.run(work)
+        preview = await self._questions.ask(lambda q: order.preview(q, fields))
         written = {choice.name for choice in order.choices} | {"reason"}
         hidden = {**{name: value for name, value in fields.items() if name not in written}, **preview.given}
         return self._renderer.page(

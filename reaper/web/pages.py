@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -26,14 +28,14 @@ from reaper.queries import Queries
 from reaper.queries.checks import Diagnosis
 from reaper.queries.retention import PolicyForecast
 from reaper.web.board import Board
-from reaper.web.forms import Threads, form
+from reaper.web.forms import Questions, Threads, form
 from reaper.web.guard import cookie_header
 from reaper.web.rendering import Renderer
 from reaper.web.sessions import Password, Sessions
 
 T = TypeVar("T")
-# Questions of single pages at a time, and tabs with live updates.
-QUESTIONS, TABS = 4, 200
+# With live updates, at a time.
+TABS = 200
 AUDIT_PAGE = 100
 # An examination loads the release's code beside the database's: not more often than this.
 EXAMINED = 10.0
@@ -52,14 +54,21 @@ class Pages:
     """One method for each page."""
 
     def __init__(
-        self, app: App, board: Board, renderer: Renderer, sessions: Sessions, password: Password
+        self,
+        app: App,
+        questions: Questions,
+        board: Board,
+        renderer: Renderer,
+        sessions: Sessions,
+        password: Password,
     ) -> None:
         self._app = app
+        self._questions = questions
         self._board = board
         self._renderer = renderer
         self._sessions = sessions
         self._password = password
-        self._looking, self._asking = Threads(TABS), Threads(QUESTIONS)
+        self._looking, self._examiner = Threads(TABS), Threads(1)
         self._examining = threading.Lock()
         self._examined_at = float("-inf")
         self._tabs = 0
@@ -97,9 +106,7 @@ class Pages:
                 snapshot = self._board.current()
                 if snapshot.number != number:
                     number, spoke = snapshot.number, time.monotonic()
-                    made = await self._looking.run(
-                        lambda taken=snapshot: self._renderer.fragments(taken, root)
-                    )
+                    made = await self._looking.run(partial(self._renderer.fragments, snapshot, root))
                     changed = {name: text for name, text in made.items() if sent.get(name) != text}
                     sent = dict(made)
                     yield f"data: {json.dumps(changed)}\n\n"
@@ -120,7 +127,7 @@ class Pages:
             return story(q, subject), q.objects_of_subject(subject)
 
         try:
-            events, objects = await self._ask(ask)
+            events, objects = await self._questions.ask(ask)
         except Unreachable:
             raise
         except ReaperError as error:
@@ -138,21 +145,21 @@ class Pages:
             told = q.before_batch("drain")
             return DrainPlan(q.estimate_drain(), told.batch_size, told.rows_per_second)
 
-        made = await self._ask(ask)
+        made = await self._questions.ask(ask)
         left = None if made.seconds is None else timedelta(seconds=math.ceil(made.seconds))
         return self._renderer.page(request, "plan.html", plan=made, forecast=made.forecast, left=left)
 
     async def policy(self, request: Request) -> Response:
         """What a policy would delete now."""
         name = request.path_params["name"]
-        forecast: PolicyForecast = await self._ask(lambda q: q.plan_policy(name))
+        forecast: PolicyForecast = await self._questions.ask(lambda q: q.plan_policy(name))
         return self._renderer.page(request, "policy.html", name=name, forecast=forecast)
 
     async def audit(self, request: Request) -> Response:
         """Who changed what, page by page."""
         text = request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-        entries = await self._ask(lambda q: q.audit(before, AUDIT_PAGE + 1))
+        entries = await self._questions.ask(lambda q: q.audit(before, AUDIT_PAGE + 1))
         older = entries[AUDIT_PAGE - 1].audit_id if len(entries) > AUDIT_PAGE else None
         shown = {"entries": entries[:AUDIT_PAGE], "older": older, "before": before}
         return self._renderer.page(request, "audit.html", **shown)
@@ -161,7 +168,7 @@ class Pages:
         """The last examination; a new one where that is asked for."""
         if request.method == "POST":
             await form(request, self._sessions)
-            await self._asking.run(self._examine)
+            await self._examiner.run(self._examine)
             return RedirectResponse(f"{request.scope.get('root_path', '')}/doctor", 303)
         return self._renderer.page(request, "doctor.html", examined=self._board.kept("doctor"))
 
@@ -216,11 +223,13 @@ class Pages:
             shown = {"title": title, "problem": error.message, "hint": error.hint}
             return self._renderer.page(request, "error.html", status, **shown)
 
-        return {HTTPException: refused, ReaperError: failed}
+        async def broken(request: Request, error: Exception) -> Response:
+            logging.getLogger(__name__).error("page failed: path=%s", request.url.path, exc_info=error)
+            shown = {
+                "title": "This page failed",
+                "problem": "The log of reaper web has the error.",
+                "hint": None,
+            }
+            return self._renderer.page(request, "error.html", 500, **shown)
 
-    async def _ask(self, question: Callable[[Queries], T]) -> T:
-        def ask() -> T:
-            with self._app.asking("web") as q:
-                return question(q)
-
-        return await self._asking.run(ask)
+        return {HTTPException: refused, ReaperError: failed, Exception: broken}

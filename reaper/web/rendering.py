@@ -52,7 +52,7 @@ class Renderer:
                 self._made = (snapshot.number, root, made)
             return made
 
-    def page(self, request: Request, name: str, status: int = 200, **shown: Any) -> HTMLResponse:
+    def page(self, request: Request, name: str, status: int = 200, /, **shown: Any) -> HTMLResponse:
         """A whole page."""
         session = request.scope["reaper.session"]
         text = self._templates.get_template(name).render(

@@ -35,7 +35,8 @@ class ImpatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _end_if_silent(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+        # No request has come to its end yet: the type says that there always is one.
+        if getattr(self, "cycle", None) is None and not self.transport.is_closing():
             self.transport.close()
 
 

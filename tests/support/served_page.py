@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Any
 
 import httpx
@@ -49,7 +50,8 @@ class ServedPage:
         """Look at what an order would do, then give it."""
         shown = self.get(path)
         assert shown.status_code == 200, shown.text
-        return self.post(path.partition("?")[0], {**dict(HIDDEN.findall(shown.text)), **written})
+        hidden = {name: unescape(value) for name, value in HIDDEN.findall(shown.text)}
+        return self.post(path.partition("?")[0], {**hidden, **written})
 
 
 @contextmanager

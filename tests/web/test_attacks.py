@@ -57,6 +57,7 @@ def test_forms_of_other_origins_hosts_and_sessions_are_refused(db: Connection, s
             assert other.request(method, "/").status_code == 405
         assert other.get("/order/pause", params=run_fields(token)).status_code == 200
     assert value(db, "select count(*) from reaper.audit") == 0
+    token = page.token()
     assert page.post("/order/pause", {"token": token, "reason": "y" * 20_000}).status_code == 413
     assert page.post("/order/pause", {**run_fields(token), "name": "no\0such"}).status_code == 400
     assert page.post("/order/pause", run_fields(token)).status_code == 303

@@ -52,14 +52,16 @@ def test_ten_tabs_cost_one_set_of_questions(db: Connection, serve: Serve, asked:
     assert spent["waiting_deletions"] <= 2
 
 
-def test_without_the_database_the_page_says_so_and_comes_back(db: Connection, serve: Serve):
+def test_without_the_database_the_page_says_so_and_comes_back(
+    db: Connection, maintenance: Connection, serve: Serve
+):
     make_busy(db)
     page = serve()
     assert "does not answer" not in page.get("/").text
     with ExitStack() as back:
-        back.callback(db.execute, f"alter database {db.info.dbname} allow_connections true")
+        back.callback(maintenance.execute, f"alter database {db.info.dbname} allow_connections true")
         for statement in AWAY:
-            db.execute(statement.format(db.info.dbname))
+            maintenance.execute(statement.format(db.info.dbname))
         wait_until(lambda: page.board.current().problem, "the page notices")
         told = page.get("/")
         assert told.status_code == 200

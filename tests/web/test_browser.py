@@ -14,6 +14,8 @@ from tests.web.conftest import Serve
 
 SCENES = {"empty": register_services, "busy": make_busy, "sick": make_sick}
 GRAVE = ("serious", "critical")
+# Pictures show what is seen first; all of a page is too large for docs.
+FULL = False
 
 
 def opened(browser: Browser, width: int, theme: Any = "light", script: bool = True) -> Page:
@@ -53,7 +55,7 @@ def test_every_section_can_be_read_on_every_screen(
         assert grave_findings(page) == []
         assert page.complaints == []  # type: ignore[attr-defined]
         if screenshots:
-            page.screenshot(path=screenshots / f"{scene}-{theme}-{width}.png", full_page=True)
+            page.screenshot(path=screenshots / f"web-{scene}-{theme}-{width}.png", full_page=FULL)
         page.context.close()
 
 
@@ -88,7 +90,7 @@ def test_live_with_the_keyboard_and_without_a_script(
     page.wait_for_url("**/order/run?name=drain")
     assert grave_findings(page) == []
     if screenshots:
-        page.screenshot(path=screenshots / "order.png")
+        page.screenshot(path=screenshots / "web-order.png")
     page.keyboard.type("with the keyboard")
     page.keyboard.press("Enter")
     page.wait_for_selector(".said")

@@ -41,7 +41,7 @@ def test_every_order_says_what_it_would_do_asks_why_and_is_kept_in_the_audit(db:
         board = page.get(done.headers["location"]).text
         assert said in board.lower()
         kept = db.execute("select who, reason from reaper.audit where audit_id > %s", [before]).fetchall()
-        assert kept == [("page_of_reaper_ops", REASON)], name
+        assert set(kept) == {("page_of_reaper_ops", REASON)}, name
         assert f"/order/{name}" in page.get("/").text or name in (
             "run",
             "resume",
