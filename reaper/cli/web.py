@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from reaper.cli import options
+from reaper.cli.database_connection import asking
 from reaper.errors import ConfigError
 
 _Address = Annotated[
@@ -48,8 +49,9 @@ def web(
     settings = config.load_all("database_url", database_url=database_url)
     with App(settings) as app, server.listen(address, port) as listening:
         made, page = server.make_server(app, address)
-        with app.connect("web"):
-            """Refuse to start where the database cannot be reached."""
+        # Refuses to start where the database cannot be reached, or has an older schema.
+        with asking("web", database_url):
+            pass
         host, bound = listening.getsockname()[:2]
         typer.echo(f"http://{f'[{host}]' if ':' in host else host}:{bound}/")
         made.run(sockets=[listening])

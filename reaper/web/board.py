@@ -147,7 +147,7 @@ class Board:
         except ReaperError as error:
             return Snapshot(
                 number,
-                before.taken_at if before.status else self._clock(),
+                self._clock(),
                 before.status,
                 before.answers,
                 before.rights,

@@ -87,6 +87,7 @@ def listen(address: str, port: int) -> socket.socket:
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(place)
+        opened.listen(128)
         return opened
     except OSError as error:
         raise ConfigError(
