@@ -42,7 +42,8 @@ def ask(look: Look) -> Mapping[str, Any]:
 def _need(reason: str) -> Need:
     problem, *remedy = _REMEDY.split(reason, maxsplit=1)
     place = next((name for words, name in _PLACES if words.search(reason)), None)
-    return Need(problem.rstrip(" ;"), remedy[0] if remedy else None, place)
+    problem = problem.rstrip(" ;")
+    return Need(problem[:1].upper() + problem[1:], remedy[0] if remedy else None, place)
 
 
 def _paused(status: Status) -> list[str]:
