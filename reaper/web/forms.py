@@ -55,7 +55,7 @@ class Questions:
         self._threads = Threads(connections)
         self._free: SimpleQueue[Session[Queries]] = SimpleQueue()
         for number in range(connections):
-            self._free.put(app.impatient_session(f"web:{number + 1}"))
+            self._free.put(app.impatient_session(f"web:{number + 1}", custom_plans=True))
 
     async def ask(self, question: Callable[[Queries], T]) -> T:
         """The answer; a connection that has broken meanwhile is replaced."""
