@@ -257,7 +257,7 @@ class App(Adapters):
     def impatient_session(self, slot: str, custom_plans: bool = False) -> Session[Queries]:
         """For who would rather hear that there is no answer than wait for one.
 
-        With `custom_plans` every question is planned for its own values: what people ask about one paste, again
+        With `custom_plans` every question is planned for its own values: what is asked about one paste, again
         and again over one connection, could get a plan for any paste, which reads whole tables.
         """
 

@@ -74,10 +74,17 @@ def test_what_is_missing_is_installed_in_silence(machine: Machine) -> None:
 
 
 def test_stale_lists_of_packages_are_renewed(machine: Machine) -> None:
-    machine.add("apt-get", f'[ "$1" = update ] || [ "$(grep -c ^apt-get {machine.calls})" -ge 3 ] || exit 100')
+    machine.add(
+        "apt-get", f'[ "$1" = update ] || [ "$(grep -c ^apt-get {machine.calls})" -ge 3 ] || exit 100'
+    )
     (machine.programs / "grep").symlink_to(shutil.which("grep"))
     assert SKIPPED not in machine.run().stderr
-    assert [call.split()[0] for call in machine.called("apt-get")] == ["install", "update", "install", "install"]
+    assert [call.split()[0] for call in machine.called("apt-get")] == [
+        "install",
+        "update",
+        "install",
+        "install",
+    ]
 
 
 @pytest.mark.parametrize("hindrance", ["no network", "no apt-get", "no root"])
