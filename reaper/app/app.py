@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reaper import config
 from reaper.app.adapters import Adapters
 from reaper.concurrency import Stop, for_each
+from reaper.db.connection import Connection, translated
 from reaper.db.pool import Pool
 from reaper.db.pooler import require_session
 from reaper.db.reconnecting_session import Session
@@ -272,9 +273,23 @@ class App(Adapters):
 
     @cached_property
     def _health_session(self) -> Session[Queries]:
-        session = Session(
-            lambda: self._connect_lazily("health:0"), self.bind, retry=RetryPolicy(patience=0.0)
-        )
+        return self.impatient_session("health:0")
+
+    def impatient_session(self, slot: str, custom_plans: bool = False) -> Session[Queries]:
+        """For who would rather hear that there is no answer than wait for one.
+
+        With `custom_plans` every question is planned for its own values: what is asked about one paste, again
+        and again over one connection, could get a plan for any paste, which reads whole tables.
+        """
+
+        def connect() -> Connection:
+            connection = self._connect_lazily(slot)
+            if custom_plans:
+                with translated():
+                    connection.execute("set plan_cache_mode = force_custom_plan")
+            return connection
+
+        session = Session(connect, self.bind, retry=RetryPolicy(patience=0.0))
         self._open.callback(session.close)
         return session
 

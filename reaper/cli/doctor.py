@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,8 +12,6 @@ from reaper.cli.tables import Column, show_table
 from reaper.errors import Exit
 
 if TYPE_CHECKING:
-    from reaper.app import App
-    from reaper.queries import Ask
     from reaper.queries.checks import Diagnosis
 
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -35,45 +32,16 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     """
     from reaper import config
     from reaper.app import App
+    from reaper.app.examination import examine
 
     options.set_up_logging(verbose=False, log_json=False)
     with App(config.load_all("database_url", database_url=database_url)) as app:
-        found = list(_examine(app, probe))
+        found = list(examine(app, probe=probe))
     if as_json:
         formatting.print_json(found)
     else:
         _show(found)
     raise typer.Exit(Exit.BEHIND if any(d.verdict == "fail" for d in found) else Exit.OK)
-
-
-def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
-    from reaper.ops.doctor import Doctor, examine_cache, examine_owner, examine_session, examine_store, warn
-
-    yield from examine_session(app.settings.dsn)
-    with app.connect("doctor") as connection:
-        yield from Doctor.of_release(connection, list(app.settings.backends), _look_of(app)).examine()
-    if not app.settings.backends:
-        yield warn(
-            "bucket",
-            "no bucket is configured here",
-            "A drain needs one: set REAPER_S3_BUCKET, or write reaper.toml.",
-        )
-    else:
-        for name, store in app.stores.items():
-            yield from examine_store(name, store, probe)
-            yield from examine_owner(name, app.ownership)
-    if app.settings.redis_url is None:
-        yield warn("cache", "no cache is configured here", "If pastes are cached, set REAPER_REDIS_URL.")
-    else:
-        yield from examine_cache(app.cache)
-
-
-def _look_of(app: App) -> Callable[[Ask], object]:
-    """How to look for the objects; past the circuits, because a person wants to know."""
-    from reaper.expiry.key_check import KeyCheck
-    from reaper.ops.doctor import unlooked
-
-    return KeyCheck(app.buckets, app.telemetry).look if app.settings.backends else unlooked
 
 
 def _show(found: list[Diagnosis]) -> None:
