@@ -13,6 +13,7 @@ from typing import Self
 from reaper import db
 from reaper.app.replaced_parts import Parts
 from reaper.config import Settings
+from reaper.db.async_rows import AsyncConnection
 from reaper.db.reconnecting_session import Session
 from reaper.expiry.held_batches import HeldBatches
 from reaper.queries import Queries
@@ -39,6 +40,10 @@ class Connections:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up every connection."""
         self._open.close()
 
     @cached_property
@@ -53,6 +58,10 @@ class Connections:
     def bind(self, connection: db.Connection) -> Queries:
         """What can be asked on a connection."""
         return Queries(connection, self.parts.intercept)
+
+    def bind_awaited(self, connection: AsyncConnection) -> Queries:
+        """What can be asked on an asyncio connection."""
+        return Queries.awaited(connection, self.parts.intercept)
 
     @contextmanager
     def asking(self, slot: str) -> Iterator[Queries]:
