@@ -7,7 +7,7 @@
         stored = store.put(b"hello", expires_in=timedelta(days=7))
         paste = store.get(stored.short_code)
 
-`open_store` and `Store` are what an application uses, `open_async_store` and `AsyncStore` one on an event loop;
+`open_store` and `Store` are what an application uses, `open_async_store` and `AsyncStore` one on asyncio;
 every error is a `ReaperError`, see `reaper.errors`.
 """
 

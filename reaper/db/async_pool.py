@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -29,6 +33,9 @@ class AsyncPool(Generic[Q]):
     ) -> None:
         self._bind = bind
         self._patience = patience
+        self._turns = asyncio.Semaphore(size)
+        # When a connection was last to be had.
+        self._served = -math.inf
         self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
             **options(dsn, size, patience),
             configure=_configured,
@@ -50,12 +57,30 @@ class AsyncPool(Generic[Q]):
 
     async def _ask(self, ask: Callable[[Q], T]) -> T:
         try:
-            async with self._pool.connection() as connection:
+            async with self._turn(), self._pool.connection() as connection:
+                self._served = time.monotonic()
                 return await cast(Awaitable[T], ask(self._bind(connection)))
         except PoolTimeout:
             raise no_free_connection(self._patience) from None
         except psycopg.Error as error:
             raise translate(error) from error
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait for as long as others get connections: a thousand tasks in a queue are no outage."""
+        acquiring = asyncio.ensure_future(self._turns.acquire())
+        try:
+            while not (await asyncio.wait({acquiring}, timeout=self._patience))[0]:
+                if time.monotonic() - self._served > self._patience:
+                    raise no_free_connection(self._patience)
+        except BaseException:
+            if not acquiring.cancel():
+                self._turns.release()
+            raise
+        try:
+            yield
+        finally:
+            self._turns.release()
 
 
 async def _configured(connection: psycopg.AsyncConnection[Any]) -> None:
