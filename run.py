@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Sets reaper up in .venv and runs it: python3 run.py demo | test | torture | check | setup | <command>
+"""Sets reaper up in .venv and runs it: python3 run.py demo | test | check | example | … | <command>
 
     demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
     test     runs the tests, three processes per core; further words go to pytest, for example --long or -n 0
     torture  runs the long fault tests, --minutes 30 in all, and prints a scorecard; --seed repeats a run
     check    format, lint, types, import layers, SQL lint
+    example  a paste service on port 8000, with servers and a worker of its own; --port, --address
+    docs     builds the site of docs/ in site/, strictly: a broken link ends it
     setup    builds .venv and stops; the command is then .venv/bin/reaper
     else     any command of reaper, for example: python3 run.py status --json
 
@@ -69,6 +71,12 @@ def run(command, words):
         return 0
     if command == "check":
         return check(programs)
+    if command == "example":
+        os.chdir(str(ROOT))
+        return become([str(programs / "python"), "-m", "examples.pastebin"] + words)
+    if command == "docs":
+        os.chdir(str(ROOT))
+        return become([str(programs / "mkdocs"), "build", "--strict", "--quiet"] + words)
     if command in ("test", "torture"):
         os.chdir(str(ROOT))
         os.environ.setdefault("PYTEST_XDIST_AUTO_NUM_WORKERS", str(3 * (os.cpu_count() or 1)))
@@ -277,7 +285,7 @@ def check(programs):
     checks = [
         ("format", ["ruff", "format", "--check", "."]),
         ("lint", ["ruff", "check", "."]),
-        ("types", ["mypy", "--strict", "reaper"]),
+        ("types", ["mypy", "--strict", "reaper", "examples"]),
         ("import layers", ["lint-imports"]),
         ("SQL", ["sqlfluff", "lint", "--disable-progress-bar", "sql", "migrations"]),
         ("migrations", ["squawk", *migrations]),
