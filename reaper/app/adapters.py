@@ -47,14 +47,15 @@ class Adapters(Connections):
             raise ConfigError("REAPER_S3_BUCKET is not set", "Set it to the bucket that holds the content.")
         gate = AdmissionGate(self.settings.max_concurrent_requests)
         return {
-            name: S3Store(b.bucket, b.endpoint_url, self._s3_options(b), gate=gate, prefix=b.prefix)
+            name: S3Store(b.bucket, b.endpoint_url, self._s3_options(name, b), gate=gate, prefix=b.prefix)
             for name, b in backends.items()
         }
 
-    def _s3_options(self, backend: Backend) -> S3Options:
+    def _s3_options(self, name: str, backend: Backend) -> S3Options:
         from reaper.storage.s3.store import S3Options
 
         return S3Options(
+            backend=name,
             read_timeout=self.settings.s3_read_timeout.total_seconds(),
             content_md5=backend.content_md5,
             single_deletes=backend.single_deletes,

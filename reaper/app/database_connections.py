@@ -17,6 +17,8 @@ from reaper.db.async_rows import AsyncConnection
 from reaper.db.reconnecting_session import Session
 from reaper.expiry.held_batches import HeldBatches
 from reaper.queries import Queries
+from reaper.queries.base import Intercept
+from reaper.telemetry import spans
 from reaper.telemetry.events import Telemetry
 from reaper.worker.heartbeat import worker_name
 
@@ -55,13 +57,17 @@ class Connections:
         """A connection that decides under read committed, whatever the database's default is."""
         return db.connect(self.settings.dsn, f"reaper:{slot}")
 
+    @cached_property
+    def _intercept(self) -> Intercept:
+        return spans.around_queries(self.parts.intercept)
+
     def bind(self, connection: db.Connection) -> Queries:
         """What can be asked on a connection."""
-        return Queries(connection, self.parts.intercept)
+        return Queries(connection, self._intercept)
 
     def bind_awaited(self, connection: AsyncConnection) -> Queries:
         """What can be asked on an asyncio connection."""
-        return Queries.awaited(connection, self.parts.intercept)
+        return Queries.awaited(connection, spans.around_awaited_queries(self.parts.intercept))
 
     @contextmanager
     def asking(self, slot: str) -> Iterator[Queries]:

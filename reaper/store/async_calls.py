@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from reaper.concurrency import carried
 from reaper.db.async_pool import AsyncPool
 from reaper.queries import Queries
 
@@ -34,7 +34,7 @@ class AsyncCalls:
 
     async def outside(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """What the call returns, from a thread with the task's context."""
-        made = partial(copy_context().run, partial(call, *arguments, **named))
+        made = carried(partial(call, *arguments, **named))
         return await asyncio.get_running_loop().run_in_executor(self.threads, made)
 
     def later(self, call: Callable[[], object]) -> None:

@@ -13,6 +13,7 @@ from reaper.storage.s3 import delete_objects_xml, errors
 from reaper.storage.s3.client import S3Options, open_client
 from reaper.storage.s3.errors import Kind
 from reaper.storage.s3.payload import Body, crc32, md5
+from reaper.telemetry import spans
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSRequest
@@ -54,6 +55,7 @@ class Bucket:
         self._versioned: bool | None = None
         self.note: str | None = None
         self._client = open_client(endpoint_url, options, gate.limit)
+        spans.trace_requests(self._client, name, options.backend)
         delete_objects_xml.install(self._client.meta.events)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from botocore.exceptions import ClientError
 
+from reaper.concurrency import map_in
 from reaper.errors import ReaperError, Unreachable
 from reaper.model import Failed, StoredDigest, StoredObject
 from reaper.storage.request_gate import AdmissionGate
@@ -80,7 +81,7 @@ class S3Store:
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
         """Those of these keys that are there now."""
         with self._explained(), ThreadPoolExecutor(self._options.threads, "s3") as pool:
-            sizes = list(pool.map(self._requests.find, [self._prefix + key for key in keys]))
+            sizes = map_in(pool, self._requests.find, [self._prefix + key for key in keys])
         return {
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }
