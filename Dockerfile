@@ -4,12 +4,12 @@
 FROM python:3.13.7-slim-bookworm AS packages
 COPY deploy/requirements.lock /build/requirements.lock
 RUN python -m venv --without-pip /opt/reaper
-RUN pip --python /opt/reaper/bin/python install --no-cache-dir --require-hashes -r /build/requirements.lock
+RUN pip --python /opt/reaper/bin/python install --no-cache-dir --no-deps --require-hashes -r /build/requirements.lock
 
 FROM packages AS wheel
 COPY deploy/build.lock /build/build.lock
 RUN python -m venv /opt/build
-RUN /opt/build/bin/pip install --no-cache-dir --require-hashes -r /build/build.lock
+RUN /opt/build/bin/pip install --no-cache-dir --no-deps --require-hashes -r /build/build.lock
 COPY pyproject.toml README.md CHANGELOG.md LICENSE /build/source/
 COPY migrations /build/source/migrations
 COPY sql /build/source/sql

@@ -235,7 +235,8 @@ class Pip:
 
     def install(self):
         """Install what the lock names, then the project itself."""
-        self.call("--require-hashes", "-r", str(self.environment.lock))
+        # The lock is whole. Older pips do not see that psycopg[pool] is the psycopg that it names.
+        self.call("--no-deps", "--require-hashes", "-r", str(self.environment.lock))
         self.call("--no-deps", "--no-build-isolation", "-e", str(self.environment.root))
 
     def call(self, *words):
