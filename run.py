@@ -36,6 +36,7 @@ SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 # Later words replace these. Named here, the plugin is known before pytest takes the page for a place with
 # tests in it.
 ORDEALS = ["-p", "tests.support.ordeals", "-m", "ordeal", "--minutes", "30", "-q"]
+DOCS = ["mkdocs", "build", "--strict", "--quiet"]
 OFFLINE = """
 run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index,
 set PIP_INDEX_URL to one that this machine can reach. The next run starts the set-up again."""
@@ -76,7 +77,8 @@ def run(command, words):
         return become([str(programs / "python"), "-m", "examples.pastebin"] + words)
     if command == "docs":
         os.chdir(str(ROOT))
-        return become([str(programs / "mkdocs"), "build", "--strict", "--quiet"] + words)
+        os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")
+        return become([str(programs / DOCS[0])] + DOCS[1:] + words)
     if command in ("test", "torture"):
         os.chdir(str(ROOT))
         os.environ.setdefault("PYTEST_XDIST_AUTO_NUM_WORKERS", str(3 * (os.cpu_count() or 1)))
@@ -290,6 +292,7 @@ def check(programs):
         ("import layers", ["lint-imports"]),
         ("SQL", ["sqlfluff", "lint", "--disable-progress-bar", "sql", "migrations"]),
         ("migrations", ["squawk", *migrations]),
+        ("docs", [*DOCS, "--site-dir", ".boot/site"]),
     ]
     results = [passes(name, [str(programs / words[0])] + words[1:]) for name, words in checks]
     return 0 if all(results) else 1

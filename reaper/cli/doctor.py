@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,13 +21,28 @@ if TYPE_CHECKING:
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
 _Probe = Annotated[bool, typer.Option("--probe", help="Write an object to the bucket and delete it again.")]
 
+_With = Annotated[
+    Path | None,
+    typer.Option(
+        "--with",
+        metavar="FILE",
+        help="Compare with another shard, given as its reaper.toml or .env: what do both share?",
+        show_default=False,
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("doctor")(doctor)
 
 
-def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+def doctor(
+    probe: _Probe = False,
+    beside: _With = None,
+    as_json: options.Json = False,
+    database_url: options.Dsn = None,
+) -> None:
     """Check schema, code, rights, indexes and settings of the database, the bucket and the cache.
 
     Each check ends as ok, warn or fail, and says what to do. Exit code 0 without a fail, else 1. Changes
@@ -39,6 +55,7 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     options.set_up_logging(verbose=False, log_json=False)
     with App(config.load_all("database_url", database_url=database_url)) as app:
         found = list(_examine(app, probe))
+        found += _compare(app, beside) if beside else []
     if as_json:
         formatting.print_json(found)
     else:
@@ -66,6 +83,14 @@ def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
         yield warn("cache", "no cache is configured here", "If pastes are cached, set REAPER_REDIS_URL.")
     else:
         yield from examine_cache(app.cache)
+
+
+def _compare(app: App, beside: Path) -> Iterator[Diagnosis]:
+    from reaper.config.other_settings import read_other
+    from reaper.ops.shards import SAMPLE, compare_shards
+
+    with app.asking("doctor") as q:
+        yield from compare_shards(app.settings, read_other(beside), q.sample_keys(SAMPLE))
 
 
 def _look_of(app: App) -> Callable[[Ask], object]:
