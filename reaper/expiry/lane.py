@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from reaper.concurrency import Stop
+from reaper.concurrency import Stop, carried
 from reaper.db.reconnecting_session import Session
 from reaper.db.retry import is_transient
 from reaper.errors import ClaimLost, DatabaseError
@@ -131,7 +131,7 @@ class Lane:
                     continue
                 cursor, batch = taken.cursor, taken.batch
                 previous = settling
-                settling = settler.submit(self.settler.settle, batch, self.stop) if batch else None
+                settling = settler.submit(carried(self.settler.settle), batch, self.stop) if batch else None
                 figures += previous.result() if previous else Figures()
                 released = released or bool(batch and batch.short_codes)
             figures += settling.result() if settling else Figures()
@@ -213,7 +213,7 @@ class Lane:
 def run_lanes(lanes: Sequence[Lane], stop: threading.Event) -> list[Drained]:
     """Run the lanes in threads until all have ended; the first error stops the others and is raised."""
     with ThreadPoolExecutor(len(lanes), "lane") as pool:
-        running = [pool.submit(lane.run) for lane in lanes]
+        running = [pool.submit(carried(lane.run)) for lane in lanes]
         for future in running:
             future.add_done_callback(lambda done: stop.set() if done.exception() else None)
     return [future.result() for future in running]

@@ -37,11 +37,6 @@ class Backends(Area):
         self._db.value("select reaper.register_backend(%s, %s)", name, quota)
 
     @commits
-    def set_backend_state(self, name: str, state: str, reason: str) -> None:
-        """Make a backend active or readonly."""
-        self._db.value("select reaper.set_backend_state(%s, %s, %s)", name, state, reason)
-
-    @commits
     def fold_accounts(self, limit: int) -> int:
         """Replace rows of the byte accounts by their sums; returns how many."""
         return int(self._db.value("select reaper.fold_accounts(%s)", limit))
