@@ -145,7 +145,7 @@ class ScheduleRunner:
         self._observer.autocommit = True
         self._observer.execute(SET, [["statement_timeout"], [STATEMENT_TIMEOUT]])
         self._picture: dict[int, set[int]] = {}
-        # Beginnings of schedules after which nothing was wrong: schedules that share one are checked there once.
+        # Beginnings of schedules after which nothing was wrong: those that several share are checked once.
         self._clean: set[str] = set()
         self._sessions: dict[str, Session] = {}
         for name, actor in actors.items():
