@@ -43,7 +43,7 @@ begin
     then
         return 'refused';
     end if;
-    if reaper_internal.insert_copies(array[p_content_hash], array[p_backend], array[p_object_key], array[p_size_bytes], array[v_now], v_now) = 0 then
+    if reaper_internal.add_copies(array[p_content_hash], array[p_backend], array[p_object_key], array[p_size_bytes], array[v_now], v_now) = 0 then
         return 'refused';
     end if;
     perform reaper_internal.add_bytes(p_backend, p_used => p_size_bytes);
