@@ -177,7 +177,9 @@ def test_a_backend_is_drained_when_nothing_lies_or_is_owed_there_and_again_the_n
     assert column(db, "select subject from reaper.notified_states where type = 'backend.drained'") == []
 
 
-def test_a_quota_and_a_monthly_limit_that_are_nearly_used_up_are_told_once_per_crossing(db, paste, copy, tells):
+def test_a_quota_and_a_monthly_limit_that_are_nearly_used_up_are_told_once_per_crossing(
+    db, paste, copy, tells
+):
     db.execute("select reaper.register_backend('east', 12)")
     paste("a", content="x")
     copy("x", "east")
@@ -217,7 +219,7 @@ def test_the_end_of_a_comparison_is_told_and_so_is_its_brake(db, tells, told):
 
     def finish() -> None:
         db.execute(
-            "select reaper.finish_reconciliation(backend, pass, '{\"imported\": 1, \"queued\": 2}')"
+            'select reaper.finish_reconciliation(backend, pass, \'{"imported": 1, "queued": 2}\')'
             "  from reaper.reconciliations"
         )
 
