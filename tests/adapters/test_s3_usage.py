@@ -75,7 +75,9 @@ def test_a_copy_counts_its_quick_requests_and_those_that_the_library_repeats(ser
             # What is read again to compare is egress too.
             assert used(meter)[1] - before[1] >= size
             assert used(meter)[2] - before[2] >= size
-            assert used(meter) == heard()
+            # Of a large object the first piece is read; what was sent beyond it lies in buffers.
+            assert used(meter)[:2] == heard()[:2]
+            assert used(meter)[2] == heard()[2] if key == "small" else used(meter)[2] <= heard()[2]
         # What gets no answer, or another than the usual one, is asked by the library once more: both count.
         for busy in (lambda _: LOST), (lambda _: error(503, "SlowDown")):
             for script, kind in (server, "get_object"), (other, "put_object"), (other, "head_object"):
