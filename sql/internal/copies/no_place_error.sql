@@ -3,7 +3,7 @@ create or replace function reaper_internal.no_place_error()
     returns text
     language sql immutable
 as $$
-    select 'no active backend without a copy has room and a closed circuit';
+    select 'no active backend without a copy has room, a closed circuit and monthly limits that are not used up';
 $$;
 comment on function reaper_internal.no_place_error() is
     'For begin_copies and emit_stuck: the last_error of a want that no backend can take.';
