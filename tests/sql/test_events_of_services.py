@@ -133,7 +133,8 @@ def test_contents_that_fit_nowhere_or_have_no_good_copy_are_told_with_each_sweep
         "contents": 1,
         "bytes": 10,
         "wanted": 2,
-        "reason": "no active backend without a copy has room and a closed circuit",
+        "reason": "no active backend without a copy has room, a closed circuit"
+        " and monthly limits that are not used up",
         "content_hashes": ["large"],
     }
     # The pass has ended: nothing is told until the next one has.
@@ -180,9 +181,9 @@ def test_a_backend_is_drained_when_nothing_lies_or_is_owed_there_and_again_the_n
 def test_a_quota_and_a_monthly_limit_that_are_nearly_used_up_are_told_once_per_crossing(
     db, paste, copy, tells
 ):
-    db.execute("select reaper.register_backend('east', 12)")
     paste("a", content="x")
     copy("x", "east")
+    db.execute("select reaper.register_backend('east', 12)")
     full = tells("backend.nearly_full", lambda: db.execute("select reaper.record_nearly_full()"))
     assert full == {"backend": "east", "limit": "quota", "used": 10, "allowed": 12, "share": 0.8333}
     db.execute("select reaper.set_limit('east', 'monthly_requests', 4, 'a test')")
