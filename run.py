@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Sets reaper up in .venv and runs it: python3 run.py demo | test | torture | check | setup | <command>
+"""Sets reaper up in .venv and runs it: python3 run.py demo | test | check | example | … | <command>
 
     demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
     test     runs the tests, three processes per core; further words go to pytest, for example --long or -n 0
     torture  runs the long fault tests, --minutes 30 in all, and prints a scorecard; --seed repeats a run
     check    format, lint, types, import layers, SQL lint
+    example  a paste service on port 8000, with servers and a worker of its own; --port, --address
+    docs     builds the site of docs/ in site/, strictly: a broken link ends it
     setup    builds .venv and stops; the command is then .venv/bin/reaper
     else     any command of reaper, for example: python3 run.py status --json
 
@@ -34,6 +36,7 @@ SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 # Later words replace these. Named here, the plugin is known before pytest takes the page for a place with
 # tests in it.
 ORDEALS = ["-p", "tests.support.ordeals", "-m", "ordeal", "--minutes", "30", "-q"]
+DOCS = ["mkdocs", "build", "--strict", "--quiet"]
 OFFLINE = """
 run.py: the set-up did not succeed. What failed is written above; if it could not reach the package index,
 set PIP_INDEX_URL to one that this machine can reach. The next run starts the set-up again."""
@@ -69,6 +72,13 @@ def run(command, words):
         return 0
     if command == "check":
         return check(programs)
+    if command == "example":
+        os.chdir(str(ROOT))
+        return become([str(programs / "python"), "-m", "examples.pastebin"] + words)
+    if command == "docs":
+        os.chdir(str(ROOT))
+        os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")
+        return become([str(programs / DOCS[0])] + DOCS[1:] + words)
     if command in ("test", "torture"):
         os.chdir(str(ROOT))
         os.environ.setdefault("PYTEST_XDIST_AUTO_NUM_WORKERS", str(3 * (os.cpu_count() or 1)))
@@ -227,7 +237,8 @@ class Pip:
 
     def install(self):
         """Install what the lock names, then the project itself."""
-        self.call("--require-hashes", "-r", str(self.environment.lock))
+        # The lock is whole. Older pips do not see that psycopg[pool] is the psycopg that it names.
+        self.call("--no-deps", "--require-hashes", "-r", str(self.environment.lock))
         self.call("--no-deps", "--no-build-isolation", "-e", str(self.environment.root))
 
     def call(self, *words):
@@ -277,10 +288,11 @@ def check(programs):
     checks = [
         ("format", ["ruff", "format", "--check", "."]),
         ("lint", ["ruff", "check", "."]),
-        ("types", ["mypy", "--strict", "reaper"]),
+        ("types", ["mypy", "--strict", "reaper", "examples"]),
         ("import layers", ["lint-imports"]),
         ("SQL", ["sqlfluff", "lint", "--disable-progress-bar", "sql", "migrations"]),
         ("migrations", ["squawk", *migrations]),
+        ("docs", [*DOCS, "--site-dir", ".boot/site"]),
     ]
     results = [passes(name, [str(programs / words[0])] + words[1:]) for name, words in checks]
     return 0 if all(results) else 1

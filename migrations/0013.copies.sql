@@ -101,11 +101,17 @@ alter table reaper.settings
     add column if not exists content_digest text not null default 'unknown' constraint settings_content_digest_check
                              check (content_digest in ('sha256', 'unknown'));
 -- Tables that reaper created hold what its doors were given; in an adopted table 64 digits may be any hash, also of encrypted bytes.
-update reaper.settings s
-   set content_digest = 'sha256'
- where exists (select from reaper.bindings b
+do $$
+begin
+    if exists (select from reaper.bindings b
                  join reaper.provenance p on p.kind = 'table' and p.table_name = b.bound_table
-                where b.name = 'content');
+                where b.name = 'content')
+    then
+        alter table reaper.settings alter column content_digest set default 'sha256';
+        update reaper.settings set content_digest = 'sha256';
+    end if;
+end;
+$$;
 grant update (replication_factor, unhealthy_after, verify_copies, rebalance_strategy, rebalance_threshold, readers_use_doors, content_digest)
     on reaper.settings to reaper_ops;
 

@@ -7,7 +7,8 @@
         stored = store.put(b"hello", expires_in=timedelta(days=7))
         paste = store.get(stored.short_code)
 
-`open_store` and `Store` are what an application uses; every error is a `ReaperError`, see `reaper.errors`.
+`open_store` and `Store` are what an application uses, `open_async_store` and `AsyncStore` one on asyncio;
+every error is a `ReaperError`, see `reaper.errors`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reaper.app import open_store
+    from reaper.app import open_async_store, open_store
     from reaper.errors import (
         BadArgument,
         BytesNeeded,
@@ -37,17 +38,21 @@ if TYPE_CHECKING:
         WrongIsolation,
     )
     from reaper.model import Paste, Stored
+    from reaper.store.async_store import AsyncStore
     from reaper.store.store import Store
 
     __version__: str
 
 _MODULES = {
     "open_store": "reaper.app",
+    "open_async_store": "reaper.app",
+    "AsyncStore": "reaper.store.async_store",
     "Store": "reaper.store.store",
     "Paste": "reaper.model",
     "Stored": "reaper.model",
 }
 __all__ = [
+    "AsyncStore",
     "BadArgument",
     "BytesNeeded",
     "CircuitOpen",
@@ -69,6 +74,7 @@ __all__ = [
     "UploadFailed",
     "WrongIsolation",
     "__version__",
+    "open_async_store",
     "open_store",
 ]
 

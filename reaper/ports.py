@@ -89,7 +89,7 @@ class ObjectStore(Protocol):
         """
 
     def copy(self, source: Address, source_key: str, key: str, size: int, begun: Begun) -> None:
-        """Let the server copy an object of this size from another of its buckets, in parts where it is large."""
+        """Let the server copy an object of this size from another of its buckets, in parts if large."""
 
     def head(self, key: str) -> StoredHead | None:
         """What the store says of an object; None only where it says that there is none."""

@@ -51,6 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long", action="store_true", help="all sizes as promised: minutes more, some gigabytes"
     )
+    parser.addoption("--screenshots", metavar="FOLDER", help="write pictures of the operators' page there")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -53,7 +53,7 @@ class Adapters(Connections):
             name: S3Store(
                 b.bucket,
                 b.endpoint_url,
-                self._s3_options(b),
+                self._s3_options(name, b),
                 gate=gate,
                 prefix=b.prefix,
                 meter=self.meter.backend(name),
@@ -61,10 +61,11 @@ class Adapters(Connections):
             for name, b in backends.items()
         }
 
-    def _s3_options(self, backend: Backend) -> S3Options:
+    def _s3_options(self, name: str, backend: Backend) -> S3Options:
         from reaper.storage.s3.store import S3Options
 
         return S3Options(
+            backend=name,
             read_timeout=self.settings.s3_read_timeout.total_seconds(),
             content_md5=backend.content_md5,
             single_deletes=backend.single_deletes,

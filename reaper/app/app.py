@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from reaper import config
 from reaper.app.adapters import Adapters
 from reaper.concurrency import Stop, for_each
+from reaper.db.connection import Connection, translated
 from reaper.db.pool import Pool
 from reaper.db.pooler import require_session
 from reaper.db.reconnecting_session import Session
@@ -38,7 +41,9 @@ from reaper.queries.status import Health
 from reaper.services import ALL, drain
 from reaper.services.base import Context, Service
 from reaper.storage.probes import Prober
+from reaper.store.calls import BlockingCalls, Calls
 from reaper.store.get import Reader
+from reaper.store.pastes import Pastes
 from reaper.store.put import Writer
 from reaper.store.store import Store
 from reaper.worker.dispatcher import Dispatcher
@@ -50,6 +55,7 @@ from reaper.worker.state_watch import StateWatch
 from reaper.worker.work_runner import Runner
 
 if TYPE_CHECKING:
+    from reaper.store.async_store import AsyncStore
     from reaper.worker.tasks import Runtime
 
 DRAIN = drain.SERVICE.name
@@ -272,9 +278,23 @@ class App(Adapters):
 
     @cached_property
     def _health_session(self) -> Session[Queries]:
-        session = Session(
-            lambda: self._connect_lazily("health:0"), self.bind, retry=RetryPolicy(patience=0.0)
-        )
+        return self.impatient_session("health:0")
+
+    def impatient_session(self, slot: str, custom_plans: bool = False) -> Session[Queries]:
+        """For who would rather hear that there is no answer than wait for one.
+
+        With `custom_plans` every question is planned for its own values: what is asked about one paste, again
+        and again over one connection, could get a plan for any paste, which reads whole tables.
+        """
+
+        def connect() -> Connection:
+            connection = self._connect_lazily(slot)
+            if custom_plans:
+                with translated():
+                    connection.execute("set plan_cache_mode = force_custom_plan")
+            return connection
+
+        session = Session(connect, self.bind, retry=RetryPolicy(patience=0.0))
         self._open.callback(session.close)
         return session
 
@@ -301,11 +321,33 @@ class App(Adapters):
 
     def store(self) -> Store:
         """What an application puts its pastes into and gets them from."""
-        pool = self._open.enter_context(Pool(self.settings.dsn, self.settings.store_connections, self.bind))
-        return Store(
-            pool=pool,
-            writer=Writer(pool, self.stores),
-            reader=Reader(pool, self.stores, self.settings.check_hashes, telemetry=self.telemetry),
+        pool = Pool(self.settings.dsn, self.settings.store_connections, self.bind)
+        calls = BlockingCalls(self._open.enter_context(pool))
+        return Store(self._pastes(calls, calls))
+
+    @asynccontextmanager
+    async def async_store(self) -> AsyncIterator[AsyncStore]:
+        """The same on an event loop. It ends when its threads have: what they send is not broken off."""
+        from reaper.db.async_pool import AsyncPool
+        from reaper.store.async_calls import AsyncCalls
+        from reaper.store.async_store import AsyncStore
+
+        connections = self.settings.store_connections
+        objects = ThreadPoolExecutor(self.settings.max_concurrent_requests, "reaper-store")
+        cache = ThreadPoolExecutor(connections, "reaper-cache")
+        try:
+            async with AsyncPool(self.settings.dsn, connections, self.bind_awaited) as pool:
+                calls = AsyncCalls(pool, objects)
+                yield AsyncStore(self._pastes(calls, AsyncCalls(pool, cache)), calls)
+        finally:
+            await asyncio.shield(asyncio.to_thread(_end, objects, cache))
+
+    def _pastes(self, calls: Calls, cache_calls: Calls) -> Pastes:
+        return Pastes(
+            calls=calls,
+            cache_calls=cache_calls,
+            writer=Writer(calls, self.stores),
+            reader=Reader(calls, self.stores, self.settings.check_hashes, telemetry=self.telemetry),
             cache=self.paste_cache,
             largest_cached=self.settings.cache_max_bytes,
         )
@@ -381,3 +423,24 @@ def open_store(**given: Any) -> Iterator[Store]:
     with App(config.load_all("database_url", config.BACKENDS, **given)) as app:
         app.check(register=False)
         yield app.store()
+
+
+@asynccontextmanager
+async def open_async_store(**given: Any) -> AsyncIterator[AsyncStore]:
+    """The store of an application on an event loop; one is enough for all tasks of a process.
+
+    Settings as those of `open_store`. The loop is not blocked while it opens and closes.
+    """
+    app = App(config.load_all("database_url", config.BACKENDS, **given))
+    try:
+        await asyncio.to_thread(app.check, register=False)
+        async with app.async_store() as store:
+            yield store
+    finally:
+        await asyncio.shield(asyncio.to_thread(app.close))
+
+
+def _end(*executors: Executor) -> None:
+    """Wait for what is under way; what has not begun is not begun."""
+    for executor in executors:
+        executor.shutdown(cancel_futures=True)

@@ -13,9 +13,12 @@ from typing import Self
 from reaper import db
 from reaper.app.replaced_parts import Parts
 from reaper.config import Settings
+from reaper.db.async_rows import AsyncConnection
 from reaper.db.reconnecting_session import Session
 from reaper.expiry.held_batches import HeldBatches
 from reaper.queries import Queries
+from reaper.queries.base import Intercept
+from reaper.telemetry import spans
 from reaper.telemetry.events import Telemetry
 from reaper.worker.heartbeat import worker_name
 
@@ -39,6 +42,10 @@ class Connections:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up every connection."""
         self._open.close()
 
     @cached_property
@@ -50,9 +57,17 @@ class Connections:
         """A connection that decides under read committed, whatever the database's default is."""
         return db.connect(self.settings.dsn, f"reaper:{slot}")
 
+    @cached_property
+    def _intercept(self) -> Intercept:
+        return spans.around_queries(self.parts.intercept)
+
     def bind(self, connection: db.Connection) -> Queries:
         """What can be asked on a connection."""
-        return Queries(connection, self.parts.intercept)
+        return Queries(connection, self._intercept)
+
+    def bind_awaited(self, connection: AsyncConnection) -> Queries:
+        """What can be asked on an asyncio connection."""
+        return Queries.awaited(connection, spans.around_awaited_queries(self.parts.intercept))
 
     @contextmanager
     def asking(self, slot: str) -> Iterator[Queries]:

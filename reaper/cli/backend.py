@@ -60,7 +60,7 @@ def register(app: typer.Typer) -> None:
 
 @group.command("list")
 def list_backends(as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Show every backend: its state, its circuit, whose its bucket is, and what one that is drained still has.
+    """Show every backend: state, circuit, whose its bucket is, and what a drained one still has.
 
     Exit code 1 when a bucket belongs to another installation. Needs only the database.
     """

@@ -65,6 +65,19 @@ _Scrub = Annotated[
     bool, typer.Option("--scrub", help="Only: the scrubber beside rclone check --download of small objects.")
 ]
 _Objects = Annotated[int, typer.Option("--objects", metavar="N", min=1, help="With --scrub: how many.")]
+_Profile = Annotated[
+    bool, typer.Option("--profile", help="Only show where the time of a drain goes, per statement: a minute.")
+]
+_Growth = Annotated[
+    int | None,
+    typer.Option(
+        "--growth",
+        metavar="N",
+        min=2000,
+        help="Only measure growth, with N due rows in the large tables; one round.",
+        show_default=False,
+    ),
+]
 _Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the order of the methods.")]
 
 
@@ -90,6 +103,8 @@ def bench(
     scrub: _Scrub = False,
     objects: _Objects = 10_000,
     copies: _Copies = False,
+    profile: _Profile = False,
+    growth: _Growth = None,
 ) -> None:
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
@@ -119,6 +134,10 @@ def bench(
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = WIDTH
+    if profile or growth:
+        for table in _part(profile, growth, rows or plan.DEFAULT_ROWS, seed, pg_bin):
+            console.print(table, soft_wrap=True)
+        return
     try:
         with _progress(chosen) as announce:
             results = measure(chosen, announce, pg_bin)
@@ -155,6 +174,21 @@ def _measure_copies(quick: bool, output: Path, pg_bin: Path | None) -> None:
         typer.echo(line)
     typer.echo(f"copies.json: {output}/")
     raise typer.Exit(Exit.OK if figures.ratio >= 1 and figures.growth <= LARGEST_GROWTH else Exit.BEHIND)
+
+
+def _part(profile: bool, growth: int | None, rows: int, seed: int, pg_bin: Path | None) -> Iterator[str]:
+    """The tables of a part of the benchmark, as a page holds them."""
+    from reaper.dev.bench import benchmark, figure_tables, statement_profile
+    from reaper.dev.bench.markdown_page import as_markdown
+
+    announce = Console(stderr=True, highlight=False).print
+    if profile:
+        for each in statement_profile.measure(rows, announce, pg_bin):
+            yield as_markdown(each.table()) + "\n"
+    if growth:
+        yield as_markdown(
+            figure_tables.growth_alone(benchmark.measure_growth(growth, seed, announce, pg_bin))
+        )
 
 
 @contextmanager

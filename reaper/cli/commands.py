@@ -67,6 +67,9 @@ COMMANDS = {
         "doctor",
         "Check schema, code, rights, indexes and settings of the database, the bucket and the cache.",
     ),
+    "web": Command(
+        "web", "Serve the operators' page: what needs you, what is done, and what to do about it."
+    ),
     "bench": Command(
         "bench",
         "Measure reaper beside row-by-row deletion, hand-written workers, job queues"

@@ -1,4 +1,4 @@
-"""`reaper copies HASH`: where the copies of a content lie, in what condition, and what is still to be done."""
+"""`reaper copies HASH`: where the copies of a content lie, in what condition, and what is to be done."""
 
 from __future__ import annotations
 

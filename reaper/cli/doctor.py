@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,11 +15,20 @@ from reaper.errors import Exit
 
 if TYPE_CHECKING:
     from reaper.app import App
-    from reaper.queries import Ask
     from reaper.queries.checks import Diagnosis
 
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
 _Probe = Annotated[bool, typer.Option("--probe", help="Write an object to the bucket and delete it again.")]
+
+_With = Annotated[
+    Path | None,
+    typer.Option(
+        "--with",
+        metavar="FILE",
+        help="Compare with another shard, given as its reaper.toml or .env: what do both share?",
+        show_default=False,
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +36,12 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(doctor)
 
 
-def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
+def doctor(
+    probe: _Probe = False,
+    beside: _With = None,
+    as_json: options.Json = False,
+    database_url: options.Dsn = None,
+) -> None:
     """Check schema, code, rights, indexes and settings of the database, the bucket and the cache.
 
     Each check ends as ok, warn or fail, and says what to do. Exit code 0 without a fail, else 1. Changes
@@ -35,10 +50,12 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     """
     from reaper import config
     from reaper.app import App
+    from reaper.app.examination import examine
 
     options.set_up_logging(verbose=False, log_json=False)
     with App(config.load_all("database_url", database_url=database_url)) as app:
-        found = list(_examine(app, probe))
+        found = list(examine(app, probe=probe))
+        found += _compare(app, beside) if beside else []
     if as_json:
         formatting.print_json(found)
     else:
@@ -46,34 +63,12 @@ def doctor(probe: _Probe = False, as_json: options.Json = False, database_url: o
     raise typer.Exit(Exit.BEHIND if any(d.verdict == "fail" for d in found) else Exit.OK)
 
 
-def _examine(app: App, probe: bool) -> Iterator[Diagnosis]:
-    from reaper.ops.doctor import Doctor, examine_cache, examine_owner, examine_session, examine_store, warn
+def _compare(app: App, beside: Path) -> Iterator[Diagnosis]:
+    from reaper.config.other_settings import read_other
+    from reaper.ops.shards import SAMPLE, compare_shards
 
-    yield from examine_session(app.settings.dsn)
-    with app.connect("doctor") as connection:
-        yield from Doctor.of_release(connection, list(app.settings.backends), _look_of(app)).examine()
-    if not app.settings.backends:
-        yield warn(
-            "bucket",
-            "no bucket is configured here",
-            "A drain needs one: set REAPER_S3_BUCKET, or write reaper.toml.",
-        )
-    else:
-        for name, store in app.stores.items():
-            yield from examine_store(name, store, probe)
-            yield from examine_owner(name, app.ownership)
-    if app.settings.redis_url is None:
-        yield warn("cache", "no cache is configured here", "If pastes are cached, set REAPER_REDIS_URL.")
-    else:
-        yield from examine_cache(app.cache)
-
-
-def _look_of(app: App) -> Callable[[Ask], object]:
-    """How to look for the objects; past the circuits, because a person wants to know."""
-    from reaper.expiry.key_check import KeyCheck
-    from reaper.ops.doctor import unlooked
-
-    return KeyCheck(app.buckets, app.telemetry).look if app.settings.backends else unlooked
+    with app.asking("doctor") as q:
+        yield from compare_shards(app.settings, read_other(beside), q.sample_keys(SAMPLE))
 
 
 def _show(found: list[Diagnosis]) -> None:

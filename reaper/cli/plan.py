@@ -74,11 +74,20 @@ def _lines(made: DrainPlan) -> Iterator[tuple[str, str]]:
     yield "rows", _rows(forecast)
     yield "objects", f"{_count(forecast, forecast.objects_freed, 'object')} deleted, {_bytes(forecast)}"
     yield "kept", f"{_count(forecast, forecast.objects_kept, 'content')}, {_kept(forecast.objects_kept)}"
-    yield "batches", f"{made.batches:,} of up to {formatting.count(made.batch_size, 'row')}"
+    yield "batches", _batches(made)
     yield "calls", f"{made.s3_calls:,} to S3, {made.redis_round_trips:,} round trips to Redis"
     yield "time", _time(made)
     if not forecast.exact:
         yield "", "estimated from statistics and a sample of the due rows; --exact counts them"
+
+
+def _batches(made: DrainPlan) -> str:
+    from reaper.expiry.rate import BATCH_SIZE
+
+    rows = formatting.count(made.batch_size, "row")
+    if made.batch_size == BATCH_SIZE and not made.pace:
+        return f"at most {made.batches:,}: they begin with {rows} and grow while they are quick"
+    return f"{made.batches:,} of up to {rows}"
 
 
 def _rows(forecast: DrainForecast) -> str:

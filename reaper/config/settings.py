@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
+from pydantic import SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from reaper.config.backends import DEFAULT_BACKEND, Backend, read_backends
@@ -63,6 +64,9 @@ class Settings(BaseSettings):
     allow_private_webhooks: bool = False
     health_address: str = "127.0.0.1"
     stuck_after: Annotated[Duration, durations("1 min")] = timedelta(hours=2)
+    # The page of operators: who may see it where it listens beyond this host, and the names it is asked by.
+    web_password: SecretStr | None = None
+    web_hosts: str = ""
 
     @property
     def dsn(self) -> str:

@@ -69,7 +69,7 @@ def parameters(dsn: str, application_name: str) -> dict[str, Any]:
     return {**parts, "client_encoding": "UTF8", "application_name": application_name}
 
 
-def register_time_loader(connection: Connection) -> None:
+def register_time_loader(connection: psycopg.BaseConnection[Any]) -> None:
     """Make a new connection read PostgreSQL's times, all of them."""
     connection.adapters.register_loader("timestamptz", _Time)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -31,18 +32,40 @@ _GRANTEES = """
 
 def grant_that_helps(error: psycopg.Error, connection: psycopg.Connection[tuple[object, ...]]) -> str | None:
     """Which role of ours has the right that was missed, as the statement that grants it to this login."""
-    denied = _DENIED.search(error.diag.message_primary or "")
-    if denied is None or connection.info.transaction_status is not TransactionStatus.IDLE:
+    values = _denied(error, connection)
+    if values is None:
         return None
     try:
-        return _hint(denied[1], connection)
+        cursor = connection.cursor(row_factory=psycopg.rows.tuple_row)
+        return _hint(cursor.execute(_GRANTEES, values).fetchall())
     except psycopg.Error:
         return None
 
 
-def _hint(name: str, connection: psycopg.Connection[tuple[object, ...]]) -> str | None:
-    cursor = connection.cursor(row_factory=psycopg.rows.tuple_row)
-    login, grantees = cursor.execute(_GRANTEES, {"name": name, "roles": list(ROLES)}).fetchall()[0]
+async def grant_that_helps_async(
+    error: psycopg.Error, connection: psycopg.AsyncConnection[Any]
+) -> str | None:
+    """The same, asked on an event loop."""
+    values = _denied(error, connection)
+    if values is None:
+        return None
+    try:
+        cursor = connection.cursor(row_factory=psycopg.rows.tuple_row)
+        return _hint(await (await cursor.execute(_GRANTEES, values)).fetchall())
+    except psycopg.Error:
+        return None
+
+
+def _denied(error: psycopg.Error, connection: psycopg.BaseConnection[Any]) -> dict[str, Any] | None:
+    """What to ask about the name that was denied, where the connection can be asked."""
+    denied = _DENIED.search(error.diag.message_primary or "")
+    if denied is None or connection.info.transaction_status is not TransactionStatus.IDLE:
+        return None
+    return {"name": denied[1], "roles": list(ROLES)}
+
+
+def _hint(rows: list[Any]) -> str | None:
+    [(login, grantees)] = rows
     able = [role for role in ROLES if role in grantees]
     if not able:
         return None

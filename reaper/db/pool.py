@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -21,6 +21,33 @@ PATIENCE = 5.0
 RETRY = RetryPolicy(patience=None, pause=0.05)
 
 
+def options(dsn: str, size: int, patience: float) -> dict[str, Any]:
+    """How the connections are opened and kept, in threads and on an event loop."""
+    return {
+        "kwargs": {
+            **parameters(dsn, NAME),
+            "autocommit": True,
+            # A pooler on the way may pass a statement to a server that never prepared it.
+            "prepare_threshold": None,
+        },
+        "min_size": 0,
+        "max_size": size,
+        "timeout": patience,
+        # Its pauses between attempts grow: one that gives up makes room for another that does not pause.
+        "reconnect_timeout": patience,
+        "open": False,
+        "name": NAME,
+    }
+
+
+def no_free_connection(patience: float) -> NoFreeConnection:
+    """What is said to who waited for too long."""
+    return NoFreeConnection(
+        f"no connection to the database within {patience:g} s",
+        "Is the server up? If it is, it or REAPER_STORE_CONNECTIONS allows too few.",
+    )
+
+
 class Pool(Generic[Q]):
     """Up to `size` connections, opened when they are needed and replaced when they break.
 
@@ -33,21 +60,9 @@ class Pool(Generic[Q]):
         self._bind = bind
         self._patience = patience
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            kwargs={
-                **parameters(dsn, NAME),
-                "autocommit": True,
-                # A pooler on the way may pass a statement to a server that never prepared it.
-                "prepare_threshold": None,
-            },
-            min_size=0,
-            max_size=size,
-            timeout=patience,
-            # Its pauses between attempts grow: one that gives up makes room for another that does not pause.
-            reconnect_timeout=patience,
+            **options(dsn, size, patience),
             configure=_configured,
             check=ConnectionPool.check_connection,
-            open=False,
-            name=NAME,
         )
 
     def __enter__(self) -> Self:
@@ -68,10 +83,7 @@ class Pool(Generic[Q]):
             with self._pool.connection() as connection:
                 return ask(self._bind(connection))
         except PoolTimeout:
-            raise NoFreeConnection(
-                f"no connection to the database within {self._patience:g} s",
-                "Is the server up? If it is, it or REAPER_STORE_CONNECTIONS allows too few.",
-            ) from None
+            raise no_free_connection(self._patience) from None
         except psycopg.Error as error:
             raise translate(error) from error
 

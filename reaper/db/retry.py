@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
@@ -40,18 +41,40 @@ class RetryPolicy:
 
         A server that never answered is a wrong address, not an interruption: it is not waited for.
         """
-        deadline = None if self.patience is None else time.monotonic() + self.patience
+        deadline = self._deadline()
         for number in count(1):
             try:
                 return attempt()
-            except NoFreeConnection:
-                raise
-            except Unreachable:
-                late = number >= self.tries if deadline is None else time.monotonic() >= deadline
-                if late or not has_answered():
+            except (Unreachable, DatabaseError) as error:
+                if not self._may_help(error, number, deadline) or (
+                    isinstance(error, Unreachable) and not has_answered()
+                ):
                     raise
-            except DatabaseError as error:
-                if number >= self.tries or not is_transient(error):
-                    raise
-            time.sleep(min(self.pause * number, LONGEST_PAUSE) * random.uniform(0.5, 1.5))
+            time.sleep(self._pause(number))
         raise AssertionError("unreachable")
+
+    async def run_async(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """As `run`, for an attempt that an event loop waits for."""
+        deadline = self._deadline()
+        for number in count(1):
+            try:
+                return await attempt()
+            except (Unreachable, DatabaseError) as error:
+                if not self._may_help(error, number, deadline):
+                    raise
+            await asyncio.sleep(self._pause(number))
+        raise AssertionError("unreachable")
+
+    def _deadline(self) -> float | None:
+        return None if self.patience is None else time.monotonic() + self.patience
+
+    def _may_help(self, error: Unreachable | DatabaseError, number: int, deadline: float | None) -> bool:
+        """Whether another attempt after this one, the number-th, may end otherwise."""
+        if isinstance(error, NoFreeConnection):
+            return False
+        if isinstance(error, Unreachable):
+            return number < self.tries if deadline is None else time.monotonic() < deadline
+        return number < self.tries and is_transient(error)
+
+    def _pause(self, number: int) -> float:
+        return min(self.pause * number, LONGEST_PAUSE) * random.uniform(0.5, 1.5)

@@ -43,6 +43,10 @@ class Rows:
         with translated(self.connection):
             return self.connection.execute(statement, values, binary=binary).fetchall()
 
+    def flag(self, statement: str, *values: Any) -> bool:
+        """Whether the first column of the first row is true."""
+        return bool(self.value(statement, *values))
+
     def value(self, statement: str, *values: Any) -> Any:
         """The first column of the first row; None where there is no row."""
         rows = self.tuples(statement, *values)

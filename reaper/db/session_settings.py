@@ -34,6 +34,7 @@ _OF_APPLICATIONS = (
     "standard_conforming_strings",
     "default_transaction_isolation",
 )
+APPLICATION = tuple(f"set {name} = '{SETTINGS[name]}'" for name in _OF_APPLICATIONS)
 TRIES = 5
 TRANSACTION_TIMEOUT_SINCE = 170000
 _NO_TRANSACTION_TIMEOUT = "set transaction_timeout = 0"
@@ -70,8 +71,14 @@ def apply_to_application(connection: psycopg.Connection[object]) -> None:
 
     A pooler keeps all but the last for each of its clients, so that no other client finds them.
     """
-    for name in _OF_APPLICATIONS:
-        connection.execute(f"set {name} = '{SETTINGS[name]}'")
+    for statement in APPLICATION:
+        connection.execute(statement)
+
+
+async def apply_to_async_application(connection: psycopg.AsyncConnection[Any]) -> None:
+    """The same on an event loop."""
+    for statement in APPLICATION:
+        await connection.execute(statement)
 
 
 def startup_options() -> str:

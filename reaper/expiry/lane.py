@@ -16,10 +16,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from reaper.concurrency import Stop
+from reaper.concurrency import Stop, carried
 from reaper.db.reconnecting_session import Session
 from reaper.db.retry import is_transient
 from reaper.errors import ClaimLost, DatabaseError
+from reaper.expiry.batch_growth import BatchGrowth
 from reaper.expiry.batch_return import give_up
 from reaper.expiry.bucket_guard import AnyBucket, BucketGuard
 from reaper.expiry.deletion_retries import Retried, Retries
@@ -115,11 +116,13 @@ class Lane:
         take = self._reap if self.session.call(lambda q: q.reaps_directly()) else self._claim_and_drop
         cursor, released, done, figures = START, False, False, Figures()
         self.rate.begin()
+        growth = BatchGrowth()
         pauses = iter(PAUSES)
         settling: Future[Figures] | None = None
         with ThreadPoolExecutor(1, "settle") as settler:
-            while not done and (rows := self._may_claim()):
-                taken = take(rows, cursor)
+            while not done and (rows := self._may_claim(growth.times)):
+                with growth.measured():
+                    taken = take(rows, cursor)
                 if taken is None:
                     self.limit.put_back()
                     pauses = iter(PAUSES) if released else pauses
@@ -128,13 +131,13 @@ class Lane:
                     continue
                 cursor, batch = taken.cursor, taken.batch
                 previous = settling
-                settling = settler.submit(self.settler.settle, batch, self.stop) if batch else None
+                settling = settler.submit(carried(self.settler.settle), batch, self.stop) if batch else None
                 figures += previous.result() if previous else Figures()
                 released = released or bool(batch and batch.short_codes)
             figures += settling.result() if settling else Figures()
         return Drained(done, figures)
 
-    def _may_claim(self) -> int:
+    def _may_claim(self, times: float) -> int:
         """How many rows, once it is our turn; none when there is no turn any more.
 
         The gate comes last: a pause that began while we waited holds for this batch already.
@@ -142,7 +145,7 @@ class Lane:
         self.buckets.recall()
         rows = 0
         while not rows and not self.stop.is_set():
-            rows = self.rate.turn(self.stop)
+            rows = self.rate.turn(self.stop, times)
             if not self.gate(self.stop):
                 return 0
         return rows if not self.stop.is_set() and self.limit.take() else 0
@@ -210,7 +213,7 @@ class Lane:
 def run_lanes(lanes: Sequence[Lane], stop: threading.Event) -> list[Drained]:
     """Run the lanes in threads until all have ended; the first error stops the others and is raised."""
     with ThreadPoolExecutor(len(lanes), "lane") as pool:
-        running = [pool.submit(lane.run) for lane in lanes]
+        running = [pool.submit(carried(lane.run)) for lane in lanes]
         for future in running:
             future.add_done_callback(lambda done: stop.set() if done.exception() else None)
     return [future.result() for future in running]

@@ -53,21 +53,25 @@ class Rate:
         """The limit now."""
         return self._rows_per_second
 
-    def turn(self, stop: Stop) -> int:
-        """How many rows the next batch may have, once it is its turn; 0 when it is not within a second."""
+    def turn(self, stop: Stop, times: float = 1.0) -> int:
+        """How many rows the next batch may have, once it is its turn; 0 when it is not within a second.
+
+        So many times the batch size if that is the default; a size that was chosen is kept, and so is a pace.
+        """
         until = time.monotonic() + PATIENCE
-        while not (rows := self._take()):
+        while not (rows := self._take(times)):
             now = time.monotonic()
             if now >= until or stop.is_set():
                 return 0
             time.sleep(max(min(self._free_at - now, until - now, STEP), 0.0))
         return rows
 
-    def _take(self) -> int:
+    def _take(self, times: float) -> int:
         """The rows of a batch whose turn has come, or 0."""
         with self._guard:
             if self._rows_per_second is None:
-                return self._batch_size
+                chosen = self._fixed_size or self._batch_size != BATCH_SIZE
+                return self._batch_size if chosen else round(BATCH_SIZE * times)
             now = time.monotonic()
             if self._free_at > now:
                 return 0

@@ -14,6 +14,7 @@ from reaper.expiry.side_effects import SideEffects
 from reaper.expiry.wait_for_standby import Standby
 from reaper.model import Batch, Figures
 from reaper.queries import Ask, Queries
+from reaper.telemetry import spans
 from reaper.telemetry.events import Telemetry
 
 
@@ -56,6 +57,11 @@ class Settler:
 
     def settle(self, batch: Batch, stop: Stop) -> Figures:
         """Do what is left to do outside, and finish the batch; no figures when it was taken from us."""
+        codes, objects = len(batch.short_codes), len(batch.objects)
+        with spans.span("batch", batch_id=str(batch.batch_id), codes=codes, objects=objects):
+            return self._settle(batch, stop)
+
+    def _settle(self, batch: Batch, stop: Stop) -> Figures:
         try:
             failures = self.side_effects.run(
                 batch.short_codes, batch.objects, lambda: self._may_delete(batch, stop)

@@ -24,6 +24,7 @@ from reaper.queries.lifecycle import Lifecycle
 from reaper.queries.login_and_sessions import LoginAndSessions
 from reaper.queries.multipart import Multipart
 from reaper.queries.notifications import Notifications
+from reaper.queries.overview import Overview
 from reaper.queries.ownership import Ownership
 from reaper.queries.retention import Retention
 from reaper.queries.services import Services
@@ -56,6 +57,7 @@ class Queries(
     LoginAndSessions,
     Notifications,
     Multipart,
+    Overview,
     Ownership,
     Services,
     Standby,

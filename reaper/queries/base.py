@@ -11,8 +11,9 @@ import inspect
 from collections.abc import Callable
 from enum import Enum
 from functools import partial, wraps
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
+from reaper.db.async_rows import AsyncConnection, AsyncRows
 from reaper.db.connection import Connection
 from reaper.db.rows import Rows
 
@@ -47,9 +48,16 @@ class Area:
     # The methods of this class and its parents, by name.
     effects: ClassVar[dict[str, Effect]] = {}
 
-    def __init__(self, connection: Connection, intercept: Intercept = directly) -> None:
-        self._db = Rows(connection)
+    def __init__(
+        self, connection: Connection, intercept: Intercept = directly, rows: Rows | None = None
+    ) -> None:
+        self._db = rows or Rows(connection)
         self._intercept = intercept
+
+    @classmethod
+    def awaited(cls, connection: AsyncConnection, intercept: Intercept = directly) -> Self:
+        """The same questions on an asyncio connection: what a method returns must then be awaited."""
+        return cls(cast(Connection, connection), intercept, cast(Rows, AsyncRows(connection)))
 
     def __init_subclass__(cls) -> None:
         methods = {name: m for name, m in inspect.getmembers(cls, inspect.isfunction) if name[0] != "_"}

@@ -57,7 +57,7 @@ class Copies(Area):
         return self._db.all(CopyDetail, "select * from reaper.copies_detail(%s)", content_hash)
 
     @commits
-    def renew_copies(self, lease: UUID) -> int:
+    def extend_copies(self, lease: UUID) -> int:
         """Extend a lease; how many of its copies are not ended."""
         return int(self._db.value("select reaper.extend_copies(%s)", lease))
 
@@ -89,23 +89,10 @@ class Copies(Area):
         )
 
     @commits
-    def note_upload(self, task: CopyTask, upload_id: str) -> bool:
+    def record_upload(self, task: CopyTask, upload_id: str) -> bool:
         """Record the multipart upload of a copy; False when the lease is lost."""
         return bool(
             self._db.value("select reaper.record_upload(%s, %s, %s)", task.intent_id, task.lease, upload_id)
-        )
-
-    @commits
-    def enqueue_late_copy(self, task: CopyTask) -> bool:
-        """Queue the object of a copy whose intent is gone, unless it is a copy or queued; whether it was."""
-        return bool(
-            self._db.value(
-                "select reaper.enqueue_late_upload(%s, %s, %s, %s)",
-                task.destination,
-                task.object_key,
-                task.content_hash,
-                task.size_bytes,
-            )
         )
 
     @commits

@@ -8,6 +8,7 @@ from uuid import UUID
 from reaper.model import (
     Committed,
     Copy,
+    CopyTask,
     Intent,
     PasteRow,
 )
@@ -15,7 +16,10 @@ from reaper.queries.base import Area, commits, reads
 
 
 class Doors(Area):
-    """What an application calls: put, get, delete, extend."""
+    """What an application calls: put, get, delete, extend.
+
+    Each method returns what the rows return, as it is: on an asyncio connection that is awaited.
+    """
 
     @commits
     def begin_put(
@@ -41,18 +45,29 @@ class Doors(Area):
     @commits
     def abort_put(self, intent_id: UUID, uploaded: bool = True) -> bool:
         """Give a put up; False when the intent is gone already."""
-        return bool(self._db.value("select reaper.abort_put(%s, %s)", intent_id, uploaded))
+        return self._db.flag("select reaper.abort_put(%s, %s)", intent_id, uploaded)
 
     @commits
     def enqueue_late_upload(self, intent: Intent, content_hash: str, size_bytes: int) -> bool:
         """Queue the bytes of an ended intent for deletion, unless a paste uses them; whether queued."""
+        return self._db.flag(
+            "select reaper.enqueue_late_upload(%s, %s, %s, %s)",
+            intent.backend,
+            intent.object_key,
+            content_hash,
+            size_bytes,
+        )
+
+    @commits
+    def enqueue_late_copy(self, task: CopyTask) -> bool:
+        """Queue the object of a copy whose intent is gone, unless it is a copy or queued; whether it was."""
         return bool(
             self._db.value(
                 "select reaper.enqueue_late_upload(%s, %s, %s, %s)",
-                intent.backend,
-                intent.object_key,
-                content_hash,
-                size_bytes,
+                task.destination,
+                task.object_key,
+                task.content_hash,
+                task.size_bytes,
             )
         )
 
@@ -74,13 +89,11 @@ class Doors(Area):
     @commits
     def delete_paste(self, short_code: str) -> bool:
         """Make a paste unreadable; whether it was readable."""
-        return bool(self._db.value("select reaper.delete_paste(%s)", short_code))
+        return self._db.flag("select reaper.delete_paste(%s)", short_code)
 
     @commits
     def extend_paste(self, short_code: str, expires_in: timedelta | None) -> bool:
         """Let a paste live so long from now; False when its row is gone."""
-        return bool(
-            self._db.value(
-                "select reaper.extend_paste(%s, reaper.clock() + %s::interval)", short_code, expires_in
-            )
+        return self._db.flag(
+            "select reaper.extend_paste(%s, reaper.clock() + %s::interval)", short_code, expires_in
         )

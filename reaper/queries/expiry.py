@@ -98,6 +98,11 @@ class Expiry(Area):
             cursor.short_code,
         )
 
+    @commits
+    def unblock(self, short_code: str | None, reason: str) -> int:
+        """Let the next claim take a blocked row, or all of them; returns how many."""
+        return int(self._db.value("select reaper.unblock(%s, %s)", short_code, reason))
+
     @reads
     def count_left_behind(self) -> int:
         """How many due rows no worker holds: not claimed and not blocked, or left by a drop."""

@@ -95,19 +95,19 @@ class Retention(Area):
         )
 
     @commits
-    def enable_policy(self, name: str) -> None:
+    def enable_policy(self, name: str, reason: str | None = None) -> None:
         """Let purges delete."""
-        self._db.value("select reaper.enable_policy(%s)", name)
+        self._db.value("select reaper.enable_policy(%s, %s)", name, reason)
 
     @commits
-    def disable_policy(self, name: str) -> None:
+    def disable_policy(self, name: str, reason: str | None = None) -> None:
         """Let purges delete nothing."""
-        self._db.value("select reaper.disable_policy(%s)", name)
+        self._db.value("select reaper.disable_policy(%s, %s)", name, reason)
 
     @commits
-    def remove_policy(self, name: str) -> None:
+    def remove_policy(self, name: str, reason: str | None = None) -> None:
         """Forget the policy; the rows stay."""
-        self._db.value("select reaper.remove_policy(%s)", name)
+        self._db.value("select reaper.remove_policy(%s, %s)", name, reason)
 
     @reads
     def plan_policy(self, name: str) -> PolicyForecast:

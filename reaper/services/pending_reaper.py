@@ -2,9 +2,9 @@
 
 Puts are committed for their writer, or dropped. Copies whose process died are dropped; they are made again.
 
-Of a put, what lies under the intent's key decides, and is looked at outside any transaction; PostgreSQL then decides
-again under the lease. A backend that does not answer decides nothing: its intents are looked at later, while
-those of the others are resolved beside it.
+Of a put, what lies under the intent's key decides, and is looked at outside any transaction; PostgreSQL
+then decides again under the lease. A backend that does not answer decides nothing: its intents are looked
+at later, while those of the others are resolved beside it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 It goes round each backend, and reads a small sample of what lies elsewhere besides. A copy whose bytes are
 wrong in two fresh reads is reported as corrupt, one that is not found twice, 15 minutes apart, as missing.
 The replicator then makes another from a good one, and only its commit removes the bad bytes; nothing is
-deleted here. Too many bad ones at once are more likely the store's fault than theirs: then the run stops and reports
-none.
+deleted here. Too many bad ones at once are more likely the store's fault than theirs: then the run stops
+and reports none.
 
 Off by default, because reading costs money: `reaper service enable scrubber`; `settings.scrub_bytes_per_day`
 is the limit.

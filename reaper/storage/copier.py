@@ -102,7 +102,7 @@ class Copier:
             done += self._settle([future.result() for future in ended])
             if running and monotonic() - renewed >= RENEWED_EVERY:
                 renewed = monotonic()
-                self._ask(lambda q: q.renew_copies(lease))
+                self._ask(lambda q: q.extend_copies(lease))
         return done
 
     def _submit(self, task: CopyTask) -> Future[Made]:
@@ -122,7 +122,7 @@ class Copier:
 
     def _begun(self, task: CopyTask) -> Callable[[str], None]:
         def note(upload_id: str) -> None:
-            if not self._ask(lambda q: q.note_upload(task, upload_id)):
+            if not self._ask(lambda q: q.record_upload(task, upload_id)):
                 raise LeaseLost(f"the copy of {task.content_hash} to {task.destination} was ended")
 
         return note

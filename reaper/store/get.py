@@ -8,15 +8,14 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from reaper.db.pool import Pool
 from reaper.errors import ConfigError, ContentLost, ReaperError
 from reaper.model import Copy, PasteRow
 from reaper.ports import ObjectStore
-from reaper.queries import Queries
+from reaper.store.calls import Calls
 from reaper.telemetry.events import Telemetry
 
 LOOKS = 3
@@ -45,23 +44,23 @@ class Damaged(ContentLost):
 class Reader:
     """Asks PostgreSQL where the bytes lie, and the backends for them, one after the other."""
 
-    pool: Pool[Queries]
+    calls: Calls
     stores: Mapping[str, ObjectStore]
     check_hashes: bool = True
     clock: Callable[[], float] = time.monotonic
     telemetry: Telemetry | None = None
 
-    def find(self, short_code: str) -> Found | None:
+    async def find(self, short_code: str) -> Found | None:
         """The paste; None when there is none, or none any more when its bytes have come.
 
         Bytes that are gone belong to a paste that went after PostgreSQL was asked: it is asked again.
         """
         for _ in range(LOOKS):
-            row = self.pool.call(lambda q: q.get_paste(short_code))
+            row = await self.calls.ask(lambda q: q.get_paste(short_code))
             if row is None:
                 return None
             answered = self.clock()
-            data = self._fetch(row)
+            data = await self._fetch(row)
             if data is not None:
                 return Found(row, data) if self._lives(row, answered) else None
         raise ContentLost(
@@ -73,42 +72,40 @@ class Reader:
         """Whether the time that was left when PostgreSQL answered has not passed meanwhile."""
         return row.remaining is None or timedelta(seconds=self.clock() - answered) < row.remaining
 
-    def _fetch(self, row: PasteRow) -> bytes | None:
+    async def _fetch(self, row: PasteRow) -> bytes | None:
         """The first whole copy; None when every backend says that it has none."""
         troubles: list[ReaperError] = []
-        for copy in self._copies(row):
+        # The best one; only if that is not to be had, the others follow.
+        copies = [Copy(row.backend, row.object_key, row.size_bytes)]
+        for copy in copies:
             try:
-                data = self._read(copy, row.content_hash)
+                data = await self.calls.outside(self._read, copy, row.content_hash)
             except ReaperError as error:
                 troubles.append(error)
                 if isinstance(error, Damaged):
-                    self._report(row, copy, error.trouble, error.message)
+                    await self._report(row, copy, error.trouble, error.message)
             else:
                 if data is not None:
                     return data
-                self._report(row, copy, MISSING, "a reader did not find it")
+                await self._report(row, copy, MISSING, "a reader did not find it")
+            if copy is copies[0]:
+                others = await self.calls.ask(lambda q: q.copies_of(row.content_hash))
+                copies += (other for other in others if other != copies[0])
         if troubles:
             raise troubles[0]
         return None
 
-    def _report(self, row: PasteRow, copy: Copy, trouble: str, detail: str) -> None:
+    async def _report(self, row: PasteRow, copy: Copy, trouble: str, detail: str) -> None:
         """Tell PostgreSQL, which knows whether it is still a copy; a reader does not fail because of that."""
         if self.telemetry:
             self.telemetry.copy_trouble(copy.backend, copy.object_key, trouble, detail)
         try:
-            self.pool.call(
+            await self.calls.ask(
                 lambda q: q.report_copy(row.content_hash, copy.backend, copy.object_key, trouble, detail)
             )
         except ReaperError as error:
             if self.telemetry:
                 self.telemetry.copy_not_reported(error)
-
-    def _copies(self, row: PasteRow) -> Iterator[Copy]:
-        """The best copy, and only if that is not to be had, the others."""
-        best = Copy(row.backend, row.object_key, row.size_bytes)
-        yield best
-        others = self.pool.call(lambda q: q.copies_of(row.content_hash))
-        yield from (copy for copy in others if copy != best)
 
     def _read(self, copy: Copy, content_hash: str) -> bytes | None:
         store = self.stores.get(copy.backend)

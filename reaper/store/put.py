@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from reaper.db.pool import Pool
 from reaper.errors import (
     BytesNeeded,
     CircuitOpen,
@@ -26,8 +25,8 @@ from reaper.errors import (
     UploadFailed,
 )
 from reaper.model import Intent, Stored
-from reaper.ports import ObjectStore
-from reaper.queries import Queries
+from reaper.ports import Begun, ObjectStore
+from reaper.store.calls import Calls
 from reaper.store.spool import Body
 
 ATTEMPTS = 8
@@ -40,13 +39,13 @@ CODE_LENGTH = 12
 
 @dataclass(frozen=True)
 class Writer:
-    """Puts pastes; any number of threads may share it."""
+    """Puts pastes; any number of threads or tasks may share it."""
 
-    pool: Pool[Queries]
+    calls: Calls
     stores: Mapping[str, ObjectStore]
     clock: Callable[[], float] = time.monotonic
 
-    def put(self, body: Body, expires_in: timedelta | None, short_code: str | None) -> Stored:
+    async def put(self, body: Body, expires_in: timedelta | None, short_code: str | None) -> Stored:
         """Make the paste, under a fresh code unless one is given; again where that can help."""
         until = self.clock() + PATIENCE
         attempt = 1
@@ -54,7 +53,7 @@ class Writer:
         while True:
             code = fresh_code() if short_code is None else short_code
             try:
-                return self._attempt(body, expires_in, code)
+                return await self._attempt(body, expires_in, code)
             except (IntentGone, CodeTaken, UploadFailed, CircuitOpen, ForeignBucket) as error:
                 # Given up since the put began, it is not chosen again; given up before, there is no other.
                 not_sent = isinstance(error, CircuitOpen | ForeignBucket)
@@ -65,27 +64,29 @@ class Writer:
                     raise
             attempt += 1
 
-    def _attempt(self, body: Body, expires_in: timedelta | None, code: str) -> Stored:
-        intent = self.pool.call(lambda q: q.begin_put(code, body.sha256, body.size, expires_in))
-        attempt = Attempt(self.pool, self.stores, intent, body)
+    async def _attempt(self, body: Body, expires_in: timedelta | None, code: str) -> Stored:
+        intent = await self.calls.ask(lambda q: q.begin_put(code, body.sha256, body.size, expires_in))
+        attempt = Attempt(self.calls, self.stores, intent, body)
         stored = Stored(code, body.sha256, body.size, intent.expires_at)
         try:
-            attempt.run()
+            await attempt.run()
         except ReaperError:
-            if attempt.give_up() or not self._is_there(stored):
+            if await attempt.give_up() or not await self._is_there(stored):
                 raise
-        except BaseException:
-            attempt.give_up()
+        except (Exception, KeyboardInterrupt, SystemExit):
+            await attempt.give_up()
             raise
+        # A task that is cancelled waits for nothing more: the pending reaper ends its intent, late enough for
+        # bytes that a thread is still sending.
         return stored
 
-    def _is_there(self, stored: Stored) -> bool:
+    async def _is_there(self, stored: Stored) -> bool:
         """Whether the commit whose answer was lost, or a pending reaper, has made this very paste.
 
         Who cannot find out is told so, and no more: an attempt under the same code would be refused as if
         the paste were another's.
         """
-        row = self.pool.call(lambda q: q.get_paste(stored.short_code))
+        row = await self.calls.ask(lambda q: q.get_paste(stored.short_code))
         return row is not None and (row.content_hash, row.expires_at) == (
             stored.content_hash,
             stored.expires_at,
@@ -95,40 +96,38 @@ class Writer:
 class Attempt:
     """One intent on its way to a paste."""
 
-    def __init__(
-        self, pool: Pool[Queries], stores: Mapping[str, ObjectStore], intent: Intent, body: Body
-    ) -> None:
-        self._pool = pool
+    def __init__(self, calls: Calls, stores: Mapping[str, ObjectStore], intent: Intent, body: Body) -> None:
+        self._calls = calls
         self._stores = stores
         self._intent = intent
         self._body = body
         self._uploading = False
 
-    def run(self) -> None:
+    async def run(self) -> None:
         """Upload and commit; content that another writer has stored meanwhile is not uploaded."""
         if self._intent.upload_required:
-            self._upload()
+            await self._upload()
         try:
-            self._commit()
+            await self._commit()
         except BytesNeeded:
-            self._upload()
-            self._commit()
+            await self._upload()
+            await self._commit()
 
-    def give_up(self) -> bool:
+    async def give_up(self) -> bool:
         """End the intent; False when it has ended already, so that it may have been committed."""
         with contextlib.suppress(ReaperError):
-            if self._pool.call(lambda q: q.abort_put(self._intent.intent_id, self._uploading)):
+            if await self._calls.ask(lambda q: q.abort_put(self._intent.intent_id, self._uploading)):
                 return True
             if self._uploading:
                 # The intent may have been ended, and its key deleted, before our bytes arrived.
-                self._pool.call(
+                await self._calls.ask(
                     lambda q: q.enqueue_late_upload(self._intent, self._body.sha256, self._body.size)
                 )
             return False
         # PostgreSQL is away: the pending reaper does it.
         return True
 
-    def _upload(self) -> None:
+    async def _upload(self) -> None:
         store = self._stores.get(self._intent.backend)
         if store is None:
             raise ConfigError(
@@ -136,23 +135,28 @@ class Attempt:
             )
         self._uploading = True
         try:
-            store.put(self._intent.object_key, self._body.rewound(), self._body.size, self._begun)
+            await self._calls.outside(self._body.send, store, self._intent.object_key, self._noting())
         except (CircuitOpen, ForeignBucket):
             self._uploading = False
             raise
         except Unreachable as error:
             raise UploadFailed(error.message, error.hint) from error
 
-    def _begun(self, upload: str) -> None:
-        """Write down whose upload in parts it is, before its first part is sent."""
-        if not self._pool.call(lambda q: q.note_put_upload(self._intent.intent_id, upload)):
-            raise IntentGone(
-                f"put intent {self._intent.intent_id} is gone",
-                "The pending reaper has ended it: begin again.",
-            )
+    def _noting(self) -> Begun:
+        """Writes down whose upload in parts it is, in the thread that sends, before the first part."""
+        ask = self._calls.from_outside()
 
-    def _commit(self) -> None:
-        self._pool.call(lambda q: q.commit_put(self._intent.intent_id, self._uploading))
+        def begun(upload: str) -> None:
+            if not ask(lambda q: q.note_put_upload(self._intent.intent_id, upload)):
+                raise IntentGone(
+                    f"put intent {self._intent.intent_id} is gone",
+                    "The pending reaper has ended it: begin again.",
+                )
+
+        return begun
+
+    async def _commit(self) -> None:
+        await self._calls.ask(lambda q: q.commit_put(self._intent.intent_id, self._uploading))
 
 
 def _is_asked_for(error: ReaperError, short_code: str | None) -> bool:

@@ -19,6 +19,7 @@ from psycopg.conninfo import make_conninfo
 from reaper.db.connection import CONNECT_TIMEOUT, parse_dsn
 from reaper.db.session_settings import startup_options
 from reaper.errors import ConfigError
+from reaper.telemetry import spans
 from reaper.worker import work_kinds
 from reaper.worker.dispatcher import Dispatcher
 from reaper.worker.heartbeat import Heartbeat
@@ -135,7 +136,10 @@ def _recorded(runtime: Callable[[], Runtime], not_opened: Keep) -> Callable[...,
             raise
         running.heartbeat.take_jobs_as(job.worker_id)
         try:
-            return call_next()
+            with spans.span(
+                f"job {job.task_name}", job_id=job.id or 0, queueing_lock=job.queueing_lock or ""
+            ):
+                return call_next()
         except Exception as error:
             running.runner.record_error(job.id or 0, job.task_name, job.attempts, error)
             raise

@@ -75,8 +75,9 @@ def test_a_backend_is_drained_and_removed_and_not_before(
     assert run("backend", "list", "--json").json[0]["name"] == "east"
 
 
+@pytest.mark.usefixtures("two")
 def test_copies_of_a_content_are_shown_with_what_is_wrong_and_wanted(
-    run: Run, db: Connection, bucket: Any, two: Any
+    run: Run, db: Connection, bucket: Any
 ) -> None:
     content = put(db, bucket)
     db.execute("update reaper.settings set replication_factor = 2")
@@ -100,9 +101,8 @@ def test_copies_of_a_content_are_shown_with_what_is_wrong_and_wanted(
     assert "no content has the hash 'unknown'" in complaint
 
 
-def test_the_plan_of_the_rebalancer_is_shown_and_carried_out(
-    run: Run, db: Connection, bucket: Any, two: Any
-) -> None:
+@pytest.mark.usefixtures("two")
+def test_the_plan_of_the_rebalancer_is_shown_and_carried_out(run: Run, db: Connection, bucket: Any) -> None:
     assert "nothing to move" in run("rebalance", "--plan").out
     put(db, bucket)
     for name in ("default", "east"):

@@ -158,7 +158,8 @@ def test_a_bare_hash_that_moved_away_is_not_deleted_under_the_application_that_s
     again = "insert into content (content_hash, ref_count, size_bytes) values (%s, 1, %s)"
     copies.sql(again, content, len(data))
     copies.sql(
-        "insert into pastes (short_code, content_hash, expires_at) values ('p', %s, reaper.clock() + '1 hour')",
+        "insert into pastes (short_code, content_hash, expires_at)"
+        " values ('p', %s, reaper.clock() + interval '1 hour')",
         content,
     )
     copies.state("default", "draining")

@@ -189,7 +189,7 @@ def test_a_destination_that_fails_costs_its_contents_a_wait_and_no_more(copies: 
 def test_a_content_that_ends_while_it_is_copied_leaves_nothing(copies: CopiesWorld) -> None:
     ended: list[str] = []
 
-    def end(key: str) -> None:
+    def end() -> None:
         for code in ("gone", "again"):
             if code not in ended:
                 ended.append(code)
@@ -203,7 +203,7 @@ def test_a_content_that_ends_while_it_is_copied_leaves_nothing(copies: CopiesWor
     with copies.app() as app:
         copies.create(app, ["gone", "again"])
         watching = {
-            "commit_copies": lambda call, *arguments: (end(""), call(*arguments))[1],
+            "commit_copies": lambda call, *arguments: (end(), call(*arguments))[1],
         }
         with copies.app(around=instead_of(watching)) as copying:
             done = copies.serve(copying, "replicator").figures

@@ -57,6 +57,17 @@ def test_it_stops_after_the_batches_it_was_allowed(db, paste, call_drain):
     assert marked(db) == set()
 
 
+def test_batches_of_the_default_size_may_grow_but_not_where_their_number_is_given(db, paste, call_drain):
+    paste.many("p", 3500)
+    call_drain(1000, 2)
+    assert column(db, "select cardinality(short_codes) from reaper.batches") == [1000, 1000]
+    call_drain()
+    assert codes(db) == set()
+    sizes = column(db, "select cardinality(short_codes) from reaper.batches order by released_at")
+    assert sizes[2] == 1000
+    assert sum(sizes) == 3500
+
+
 @pytest.mark.parametrize("allowed", [0, -1])
 def test_no_batch_allowed_is_no_batch_done(db, paste, call_drain, allowed):
     paste("a")

@@ -33,7 +33,9 @@ def test_a_paste_that_expires_while_its_bytes_are_on_their_way_is_not_served(
 ) -> None:
     code = store.put(b"x", 10 * SECOND).short_code
     now = [0.0]
-    slow = replace(store, reader=replace(store.reader, clock=lambda: now[0]))
+    slow = replace(
+        store, pastes=replace(store.pastes, reader=replace(store.pastes.reader, clock=lambda: now[0]))
+    )
     backend.before_get = lambda _: now.__setitem__(0, now[0] + 11)
     assert slow.get(code) is None
     backend.before_get = lambda _: now.__setitem__(0, now[0] + 1)

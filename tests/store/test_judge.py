@@ -18,9 +18,10 @@ def the_key(world: World) -> str:
 
 
 BEGUN_COPY = """
-insert into reaper.copy_intents (intent_id, content_hash, purpose, source, source_key, destination, object_key,
-    begun_at, lease, lease_until)
-values (gen_random_uuid(), 'h', 'replicate', 'default', 'k', 'default', 'l', now(), gen_random_uuid(), now())
+insert into reaper.copy_intents
+    (intent_id, content_hash, purpose, source, source_key, destination, object_key, begun_at, lease,
+     lease_until)
+select gen_random_uuid(), 'h', 'replicate', 'default', 'k', 'default', 'l', now(), gen_random_uuid(), now()
 """
 DAMAGES: dict[str, Damage] = {
     "has lost": lambda world: world.backends["default"].drop(the_key(world)),

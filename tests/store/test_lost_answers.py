@@ -35,9 +35,9 @@ def queries() -> Queries:
 
 @pytest.fixture
 def opened(
-    world: World, way: tuple[Proxy, str], queries: Queries
+    world: World, way: tuple[Proxy, str], queries: Queries, open_world: Callable[..., Any]
 ) -> Iterator[tuple[Store, dict[str, WatchedStore]]]:
-    with world.opened(database_url=way[1], around=instead_of(queries)) as opened:
+    with open_world(world, database_url=way[1], around=instead_of(queries)) as opened:
         yield opened
 
 

@@ -56,7 +56,7 @@ def test_settings_come_from_the_environment(world: World, monkeypatch: pytest.Mo
     for name, value in world.variables.items():
         monkeypatch.setenv(name, value)
     with open_store(cache_max_bytes="1 kB") as store:
-        assert store.largest_cached == 1000
+        assert store.pastes.largest_cached == 1000
         assert store.get(store.put(b"x", DAY).short_code) is not None
 
 

@@ -30,7 +30,8 @@ WITHOUT_GOOD = """
 select c.content_hash
   from content c
  where exists (select from reaper.object_locations l where l.content_hash = c.content_hash)
-   and not exists (select from reaper.object_locations l where l.content_hash = c.content_hash and l.trouble is null)
+   and not exists (select from reaper.object_locations l
+                    where l.content_hash = c.content_hash and l.trouble is null)
 """
 PASTE_CONTENTS = "select short_code, content_hash from pastes where short_code = any (%s)"
 # What is on its way, or owed a deletion.

@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from reaper.app import App
@@ -88,7 +88,7 @@ class PausedReaders:
         with self._app() as app, ThreadPoolExecutor(READERS + 2) as pool:
             cache = PausingCache(self._broken or app.paste_cache, self._pause, self.seen)
             store = app.store()
-            readers = Store(store.pool, store.writer, store.reader, cache)
+            readers = Store(replace(store.pastes, cache=cache))
             helpers = [pool.submit(self._write, store)]
             # A drain would put right what a broken cache leaves.
             helpers += [] if self._broken else [pool.submit(self._drain)]

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from reaper.dev.bench import cost_growth, foreground_latency, key_costs, machine, pinned_snapshot
+from reaper.dev.bench.cost_growth import Growth
 from reaper.dev.bench.plan import Comparison, Plan
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.runner import Run, Runner
@@ -52,3 +53,9 @@ def _compare(runner: Runner, comparison: Comparison) -> list[Run]:
         return runner.compare(comparison.workload, comparison.variants, comparison.rounds)
     finally:
         runner.servers.forget(comparison.workload)
+
+
+def measure_growth(due: int, seed: int, announce: Announce, pg_bin: Path | None = None) -> Growth:
+    """Growth alone, in one round: tables with so many due rows, as large as time allows."""
+    with Servers(pg_bin) as servers:
+        return cost_growth.measure(Runner(servers, seed, announce), (due,), 1)

@@ -101,13 +101,12 @@ class Figures:
         """For people."""
         theirs, mine = (statistics.median(v) for v in (self.rclone_per_second, self.reaper_per_second))
         return [
-            f"{self.objects:,} objects of {SIZE:,} bytes, one server to another, median of"
-            f" {len(self.rclone_per_second)}:",
+            f"{self.objects:,} objects of {SIZE:,} bytes, median of {len(self.rclone_per_second)}:",
             f"  rclone copy      {theirs:8,.0f} objects/s",
             f"  replicator       {mine:8,.0f} objects/s   ratio {self.ratio:.2f}, target ≥ 1",
             f"SQL of a copy, claim and commit, with {self.few:,} contents:   {self.ms_few:.3f} ms",
-            f"SQL of a copy, claim and commit, with {self.many:,} contents: {self.ms_many:.3f} ms"
-            f"   growth {self.growth:.2f}, target ≤ 1.15",
+            f"SQL of a copy, claim and commit, with {self.many:,} contents: {self.ms_many:.3f} ms",
+            f"  growth {self.growth:.2f}, target ≤ 1.15",
             f"Sweep of {self.many:,} contents that are all well: {self.sweep_seconds:.1f} s",
         ]
 
@@ -115,11 +114,13 @@ class Figures:
 def measure(plan: Plan, say: Callable[[str], object], pg_bin: Path | None) -> Figures:
     """Everything, on servers of its own that are gone afterwards."""
     settings = {**SETTINGS, "shared_buffers": "1GB"}
-    with Postgres.start(durable=True, wal_on_disk=True, settings=settings, bin_dir=pg_bin) as postgres:
-        with _databases(postgres) as fresh:
-            theirs, mine = _throughput(plan, say, fresh())
-            few, _ = _sql_cost(plan.few, say, fresh())
-            many, sweep = _sql_cost(plan.many, say, fresh())
+    with (
+        Postgres.start(durable=True, wal_on_disk=True, settings=settings, bin_dir=pg_bin) as postgres,
+        _databases(postgres) as fresh,
+    ):
+        theirs, mine = _throughput(plan, say, fresh())
+        few, _ = _sql_cost(plan.few, say, fresh())
+        many, sweep = _sql_cost(plan.many, say, fresh())
     return Figures(plan.objects, theirs, mine, plan.few, plan.many, few, many, sweep)
 
 

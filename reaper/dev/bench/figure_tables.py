@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reaper.dev.bench.cost_growth import Growth
 from reaper.dev.bench.repeated_runs import Rounds
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.runner import Run, Variant
@@ -40,21 +41,28 @@ def comparison(results: Results, workload: Workload) -> FigureTable:
 
 def growth(results: Results) -> FigureTable:
     """One worker on ever larger tables beside the floor, and beside a pinned snapshot."""
-    measured = results.growth
+    named = [*_by_size(results.growth), *results.snapshots.parts]
+    return _growth_table("Growth and pinned snapshots, one worker", named)
+
+
+def growth_alone(measured: Growth) -> FigureTable:
+    """One worker on ever larger tables beside the floor."""
+    return _growth_table("Growth, one worker", _by_size(measured))
+
+
+def _by_size(measured: Growth) -> list[tuple[str, Rounds]]:
     both = (measured.random, measured.cohort)
-    named = [(f"direct, {rounds.workload.name}", rounds) for order in both for rounds in order.drains]
-    named += [(f"floor, {rounds.workload.name}", rounds) for order in both for rounds in order.floors]
-    named += results.snapshots.parts
+    return [
+        *((f"direct, {rounds.workload.name}", rounds) for order in both for rounds in order.drains),
+        *((f"floor, {rounds.workload.name}", rounds) for order in both for rounds in order.floors),
+    ]
+
+
+def _growth_table(title: str, named: Sequence[tuple[str, Rounds]]) -> FigureTable:
+    claims = (f"claim {name} ms" for name, _ in CLAIMS)
     return FigureTable(
-        "Growth and pinned snapshots, one worker",
-        (
-            "",
-            "µs/row",
-            "spread",
-            "CPU µs/row",
-            *(f"claim {name} ms" for name, _ in CLAIMS),
-            "dead tuples/row",
-        ),
+        title,
+        ("", "µs/row", "spread", "CPU µs/row", *claims, "dead tuples/row"),
         tuple((name, *_growth(rounds)) for name, rounds in named),
     )
 

@@ -11,7 +11,9 @@ from reaper.dev.bench.results import Results
 from reaper.dev.bench.targets import Target
 from reaper.errors import ConfigError
 
-BEGIN, END = "<!-- figures: written by reaper bench -->", "<!-- end of figures -->"
+# A section for each major version of PostgreSQL that the page has marks for.
+BEGIN = "<!-- figures on PostgreSQL {major}: written by reaper bench -->"
+END = "<!-- end of figures on PostgreSQL {major} -->"
 
 
 def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
@@ -23,30 +25,35 @@ def markdown(results: Results, targets: Sequence[Target], plots: str) -> str:
             f"{when}, on PostgreSQL {results.server_version}: {results.machine.sentence}.",
             "Settings: " + ", ".join(f"{name} = {value}" for name, value in results.settings.items()) + ".",
             *(f"**{warning}**" for warning in results.warnings),
-            _table(figure_tables.goals(targets)),
+            as_markdown(figure_tables.goals(targets)),
             f"![Throughput of each method]({plots}/throughput.svg)",
-            _table(figure_tables.comparison(results, first)),
-            *(_table(figure_tables.comparison(results, workload)) for workload in rest),
-            _table(figure_tables.keys(results)),
+            as_markdown(figure_tables.comparison(results, first)),
+            *(as_markdown(figure_tables.comparison(results, workload)) for workload in rest),
+            as_markdown(figure_tables.keys(results)),
             f"![Cost per row by size, and claims over the course of a drain]({plots}/growth.svg)",
-            _table(figure_tables.growth(results)),
+            as_markdown(figure_tables.growth(results)),
             f"![Waiting time of readers and writers beside a drain]({plots}/foreground.svg)",
-            _table(figure_tables.foreground(results)),
+            as_markdown(figure_tables.foreground(results)),
         ]
     )
 
 
-def insert(page: Path, figures: str) -> None:
-    """Replace what stands between the two marks of a page."""
+def insert(page: Path, figures: str, major: int) -> None:
+    """Replace what stands between the two marks of the server's major version."""
+    begins, ends = BEGIN.format(major=major), END.format(major=major)
     text = page.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(begins)
+    _, end, after = rest.partition(ends)
     if not begin or not end:
-        raise ConfigError(f"{page} has no place for figures", f"Put {BEGIN} and {END} where they belong.")
-    page.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}")
+        raise ConfigError(
+            f"{page} has no place for figures of PostgreSQL {major}",
+            f"Put {begins} and {ends} where they belong.",
+        )
+    page.write_text(f"{before}{begins}\n\n{figures}\n\n{ends}{after}")
 
 
-def _table(table: FigureTable) -> str:
+def as_markdown(table: FigureTable) -> str:
+    """A table with its title above it."""
     lines = [
         f"**{table.title}**",
         "",

@@ -21,8 +21,10 @@ def publish(results: Results, console: Console, directory: Path, onto: Path | No
     if onto and results.problems:
         console.print(f"{onto} is not changed: the run left something behind, so its figures do not count")
     elif onto:
-        _draw(onto.with_suffix(""), results)
-        markdown_page.insert(onto, markdown_page.markdown(results, reached, onto.stem))
+        # Plots of each major version of PostgreSQL in a directory of their own.
+        major = results.server_major
+        _draw(onto.with_suffix("") / str(major), results)
+        markdown_page.insert(onto, markdown_page.markdown(results, reached, f"{onto.stem}/{major}"), major)
         console.print(f"figures: {onto}")
 
 

@@ -104,7 +104,7 @@ def _ours() -> tuple[Variant, ...]:
 def _main(workload: Workload) -> tuple[Variant, ...]:
     """Ours, and those by hand that a target names."""
     sample = _sample(workload)
-    return (*_ours(), variants.seeds(sample), variants.row_by_row(sample))
+    return (*_ours(), variants.CALL_LARGE, variants.seeds(sample), variants.row_by_row(sample))
 
 
 def _others(workload: Workload) -> tuple[Variant, ...]:

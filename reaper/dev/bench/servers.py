@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -57,8 +57,9 @@ class Servers:
     valkey: Valkey
     s3: Rclone
 
-    def __init__(self, pg_bin: Path | None = None) -> None:
+    def __init__(self, pg_bin: Path | None = None, settings: Mapping[str, str] | None = None) -> None:
         self._pg_bin = pg_bin
+        self._settings = settings or {}
         self._exits = ExitStack()
         self._templates: dict[Workload, str] = {}
         self._buckets: set[Workload] = set()
@@ -66,7 +67,7 @@ class Servers:
 
     def __enter__(self) -> Self:
         with ExitStack() as starting:
-            settings = {**SETTINGS, "shared_buffers": _shared_buffers()}
+            settings = {**SETTINGS, "shared_buffers": _shared_buffers(), **self._settings}
             self.postgres = starting.enter_context(
                 Postgres.start(durable=True, wal_on_disk=True, settings=settings, bin_dir=self._pg_bin)
             )

@@ -16,6 +16,7 @@ from reaper.dev.bench.runner import Variant
 
 FLOOR = Variant(GiantTransaction())
 CALL = Variant(DrainProcedure())
+CALL_LARGE = Variant(DrainProcedure(batch_size=5000))
 MARK = {workers: Variant(ReaperDrain(), workers) for workers in (1, 2)}
 DIRECT = {workers: Variant(ReaperDrain(direct=True), workers) for workers in (1, 2)}
 CLIENTS = {workers: Variant(PlainSqlClient(), workers) for workers in (1, 2)}

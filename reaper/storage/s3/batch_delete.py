@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from reaper.concurrency import map_in
 from reaper.model import Failed
 from reaper.storage.s3 import errors
 from reaper.storage.s3.errors import REQUEST_ERRORS, Kind, Refusal
@@ -181,7 +182,7 @@ class BatchDelete:
         if len(things) <= 1:
             return [do(thing) for thing in things]
         with ThreadPoolExecutor(min(self._threads, len(things)), "s3") as pool:
-            return list(pool.map(do, things))
+            return map_in(pool, do, things)
 
 
 def _chunks(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:

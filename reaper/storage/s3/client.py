@@ -42,6 +42,8 @@ class S3Options:
     # For stores without DeleteObjects; turned on by itself where the store says that it has none.
     single_deletes: bool = False
     profile: str | None = None
+    # How the store is called in spans.
+    backend: str = ""
     # Access key and secret key; without them, and without a profile, they come the usual AWS way.
     login: tuple[str, str] | None = field(default=None, repr=False)
 

@@ -26,7 +26,7 @@ _SHA256, _CRC32 = "x-amz-checksum-sha256", "x-amz-checksum-crc32"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some bytes of an object, how long it is as a whole, its version and what the store keeps as checksum."""
+    """Some bytes of an object, how long it is, its version and what the store keeps as checksum."""
 
     data: bytes
     size: int
@@ -103,7 +103,7 @@ class CopyRequests:
                 return int(answer.status)
 
     def head(self, key: str) -> tuple[int, str | None] | None:
-        """The size and the SHA-256 that the store keeps; None if the store says that there is no such object."""
+        """The size, and the SHA-256 that the store keeps; None if it says that there is no such object."""
         with self._bucket.asking():
             answer = self._quick.send("HEAD", key, _WITH_CHECKSUM)
             if answer is not None:
@@ -140,7 +140,7 @@ class CopyRequests:
 
 
 def sums(body: bytes, sha256: str) -> dict[str, str]:
-    """What the store is to compare the bytes with before it says that it has them; old stores know MD5 alone."""
+    """What the store is to compare the bytes with before it says yes; old stores know MD5 alone."""
     checksum = base64.b64encode(bytes.fromhex(sha256)).decode()
     return {"content-type": BINARY, "content-md5": md5(body), _SHA256: checksum}
 

@@ -145,17 +145,17 @@ class QuickRequests:
         parts = urlsplit(url)
         if not parts.path.endswith(_SAMPLE):
             return ""
-        http = self._client._endpoint.http_session
-        if http._proxy_config.proxy_url_for(url):
+        http = self._client._endpoint.http_session  # noqa: SLF001  the library's own connections
+        if http._proxy_config.proxy_url_for(url):  # noqa: SLF001
             return ""
-        self._connections = http._manager.connection_from_url(url)
-        http._setup_ssl_cert(self._connections, url, http._verify)
+        self._connections = http._manager.connection_from_url(url)  # noqa: SLF001
+        http._setup_ssl_cert(self._connections, url, http._verify)  # noqa: SLF001
         self._host, self._path = parts.netloc.rpartition("@")[2], parts.path.removesuffix(_SAMPLE)
         return f"{parts.scheme}://{parts.netloc}{self._path}"
 
     def _sign(self, method: str, path: str, headers: Mapping[str, str], digest: str) -> dict[str, str] | None:
         """Signature version 4, for requests without a query."""
-        found = self._client._request_signer._credentials
+        found = self._client._request_signer._credentials  # noqa: SLF001
         if found is None:
             return None
         login = found.get_frozen_credentials()

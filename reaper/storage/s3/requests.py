@@ -15,6 +15,7 @@ from reaper.storage.s3.errors import Kind
 from reaper.storage.s3.payload import Body, crc32, md5
 from reaper.storage.s3.request_counter import RequestCounter
 from reaper.storage.usage_meter import BackendMeter
+from reaper.telemetry import spans
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSRequest
@@ -68,6 +69,7 @@ class Bucket:
         self._counter = RequestCounter(meter) if meter else None
         if self._counter:
             self._counter.listen(self._client.meta.events)
+        spans.trace_requests(self._client, name, options.backend)
         delete_objects_xml.install(self._client.meta.events)
         self._client.meta.events.register_last("before-sign.s3.DeleteObjects", self._add_md5)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from botocore.exceptions import ClientError
 
+from reaper.concurrency import map_in
 from reaper.errors import NotSupported, ReaperError, Unreachable, UploadAborted
 from reaper.model import Failed, OpenUpload, StoredDigest, StoredHead, StoredObject, UploadedParts
 from reaper.ports import Address, Begun, Reading
@@ -89,7 +90,7 @@ class S3Store:
     def find(self, keys: Sequence[str]) -> Mapping[str, StoredObject]:
         """Those of these keys that are there now."""
         with self._explained(), ThreadPoolExecutor(self._options.threads, "s3") as pool:
-            sizes = list(pool.map(self._requests.find, [self._prefix + key for key in keys]))
+            sizes = map_in(pool, self._requests.find, [self._prefix + key for key in keys])
         return {
             key: StoredObject(key, size) for key, size in zip(keys, sizes, strict=True) if size is not None
         }

@@ -1,4 +1,4 @@
-"""Objects on their way between two stores: never more than a piece of each in memory, never two slots at once.
+"""Objects on their way between two stores: a piece of each in memory at most, never two slots at once.
 
 A large object is read by ranges and written in parts of the same size, so no request lasts longer than a
 piece, and each has its own timeouts.
@@ -95,7 +95,7 @@ class Transfers:
         return self._compares
 
     def _try(self) -> bool:
-        """Send a wrong checksum of each kind; one that the store refuses is enough, since it gets them all."""
+        """Send a wrong checksum of each kind; one that the store refuses is enough: it gets them all."""
         key = self._prefix + TRIAL_KEY
         wrong = sums(b"another", hashlib.sha256(b"another").hexdigest())
         for name in wrong.keys() - {"content-type"}:

@@ -5,7 +5,9 @@ create or replace function reaper.diagnose_own_tables()
     set search_path = pg_catalog, reaper, pg_temp
 as $$
     with wanted (tab, index) as (
-        values ('byte_deltas', 'byte_deltas_backend'), ('cleanup_dlq', 'cleanup_dlq_cause'), ('cleanup_dlq', 'cleanup_dlq_object_key'),
+        values ('copy_excess', 'copy_excess_due'), ('copy_intents', 'copy_intents_content'), ('copy_intents', 'copy_intents_lease'),
+               ('copy_intents', 'copy_intents_lease_until'), ('copy_intents', 'copy_intents_object_key'), ('copy_wants', 'copy_wants_due'),
+               ('byte_deltas', 'byte_deltas_backend'), ('cleanup_dlq', 'cleanup_dlq_cause'), ('cleanup_dlq', 'cleanup_dlq_object_key'),
                ('cleanup_queue', 'cleanup_queue_due_by_backend'), ('cleanup_queue', 'cleanup_queue_lease'),
                ('cleanup_queue', 'cleanup_queue_object_key'), ('invalidations', 'invalidations_due'), ('job_errors', 'job_errors_job'),
                ('object_locations', 'object_locations_object_key'), ('put_intents', 'put_intents_due'),

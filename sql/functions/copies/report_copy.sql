@@ -15,10 +15,17 @@ declare
 begin
     perform reaper_internal.require_read_committed();
     lock table reaper.bindings in access share mode;
+    -- A reader does not know what the hash is of: where that is not known here either, other bytes are no trouble.
+    if p_trouble = 'differs' then
+        if not reaper_internal.is_digest(p_content_hash) then
+            return 'unknown_digest';
+        end if;
+        p_trouble := 'corrupt';
+    end if;
     if p_trouble not in ('missing', 'corrupt') then
         raise exception sqlstate 'RP005' using
             message = format('invalid trouble: %L', p_trouble),
-            hint    = 'Give missing, corrupt, or null if the copy is good.';
+            hint    = 'Give missing, corrupt, differs (the SHA-256 is not the hash), or null if the copy is good.';
     end if;
     perform from reaper.content c where c.content_hash = p_content_hash for no key update;
     if not found then
@@ -54,6 +61,6 @@ begin
 end;
 $$;
 comment on function reaper.report_copy(text, text, text, text, text) is
-    'Records that the copy of a content under this key is missing or corrupt, or good (p_trouble null: it was just verified). Returns recorded, good, known (as before) or gone (no such copy any more). Nothing is deleted; the replicator makes another copy where it can. RP005 for another p_trouble.';
+    'Records that the copy of a content under this key is missing or corrupt, or good (p_trouble null: it was just verified). Returns recorded, good, known (as before) or gone (no such copy any more). differs (the SHA-256 of the bytes is not the hash) means corrupt where settings.content_digest says so, else unknown_digest is returned. Nothing is deleted; the replicator makes another copy where it can. RP005 for another p_trouble.';
 revoke all on function reaper.report_copy(text, text, text, text, text) from public;
 grant execute on function reaper.report_copy(text, text, text, text, text) to reaper_worker, reaper_app, reaper_ops;

@@ -1,5 +1,5 @@
 -- enable_policy: from now on purges of the policy delete rows. The caller needs the right to delete from the table, too.
-create or replace function reaper.enable_policy(p_name text)
+create or replace function reaper.enable_policy(p_name text, p_reason text default null)
     returns void
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
@@ -18,10 +18,10 @@ begin
     update reaper.retention_policies p set enabled = true where p.name = p_name;
     -- Its service can be paused and run from now on, also where no worker runs.
     perform reaper_internal.sync_policy_services();
-    perform reaper_internal.record_audit('enable_policy', 'policy:' || p_name, null);
+    perform reaper_internal.record_audit('enable_policy', 'policy:' || p_name, p_reason);
 end;
 $$;
-comment on function reaper.enable_policy(text) is
+comment on function reaper.enable_policy(text, text) is
     'Lets purge_aged() delete rows for this policy; refuses (RP005) if the policy could not be registered now.';
-revoke all on function reaper.enable_policy(text) from public;
-grant execute on function reaper.enable_policy(text) to reaper_ops;
+revoke all on function reaper.enable_policy(text, text) from public;
+grant execute on function reaper.enable_policy(text, text) to reaper_ops;

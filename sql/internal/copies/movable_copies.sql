@@ -4,6 +4,9 @@
 create or replace function reaper_internal.movable_copies(p_backends text[])
     returns table (content_hash text, backend text, size_bytes bigint)
     language sql stable
+    set enable_seqscan = on
+    set enable_bitmapscan = on
+    set jit = off
 as $$
     select l.content_hash, l.backend, l.size_bytes
       from reaper.object_locations l

@@ -86,7 +86,7 @@ def test_odd_keys_are_read_written_and_looked_at(source, stranger, neighbour, ke
         assert destination.get(key) == data
 
 
-def test_what_is_not_there_or_is_other_bytes_is_told_apart(source, stranger, neighbour, keys_in):
+def test_what_is_not_there_or_is_other_bytes_is_told_apart(source, stranger, neighbour):
     source.put("key", b"abc", 3)
     for destination in (stranger, neighbour):
         with pytest.raises(SourceFailed) as missing:
@@ -101,7 +101,7 @@ def test_what_is_not_there_or_is_other_bytes_is_told_apart(source, stranger, nei
         copy(source, "key", stranger, "d", some_bytes(LARGE))
 
 
-def test_parts_whose_source_turns_out_corrupt_are_given_up(source, stranger, client, bucket, keys_in):
+def test_parts_whose_source_turns_out_corrupt_are_given_up(source, stranger, client, bucket):
     data = some_bytes(LARGE)
     source.put("key", data[:-1] + b"x", LARGE)
     with pytest.raises(SourceFailed, match="SHA-256"):
@@ -117,7 +117,7 @@ def test_without_a_known_digest_only_the_size_counts(source, stranger):
     assert Copying(source, "key", stranger, "e", expected, True, print).run().size == 3
 
 
-def test_a_store_is_believed_only_if_it_refuses_wrong_checksums(stranger, monkeypatch):
+def test_a_store_is_believed_only_if_it_refuses_wrong_checksums(stranger):
     """A put that was compared needs no second look; moto, that compares nothing, gets one."""
     believed = stranger.write("k", Reading(3, iter([b"abc"])), print)
     assert stranger.get("k") == b"abc"

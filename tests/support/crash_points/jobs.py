@@ -205,7 +205,7 @@ def copied_for_long() -> Intercept:
         finally:
             renewed.set()
 
-    return instead_of({"objects.read": read, "renew_copies": renew})
+    return instead_of({"objects.read": read, "extend_copies": renew})
 
 
 def copies_ended_by_another() -> Intercept:
@@ -256,6 +256,13 @@ def look(app: App, errand: Errand) -> None:
         q.objects_of_subject(errand.code)
         q.diagnoses()
         q.live_pastes(["no such content"])
+        q.expiry_lag()
+        q.runs_by_minute()
+        q.waiting_deletions()
+        q.dlq_causes(10)
+        q.blocked_causes()
+        q.callable_functions()
+        q.audit(None, 10)
         q.login()
         q.may_use_queue()
         q.queue_schema()
@@ -301,6 +308,9 @@ def operate(app: App, _: Errand) -> None:
         q.register_backend(spare, 1000)
         q.set_backend_state(spare, "draining", "for a test")
         q.remove_backend(spare, "for a test")
+        q.unblock(None, "for a test")
+        for backend in app.buckets:
+            q.set_backend_state(backend, "active", "for a test")
     notify(app)
 
 

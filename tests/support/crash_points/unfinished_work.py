@@ -43,6 +43,8 @@ select reaper_internal.emit('webhook.test', null, '{}') from generate_series(1, 
 """
 RULE = """
 create index on pastes (created_at, short_code);
+-- The scrubber reads all copies, whenever it runs.
+update reaper.settings set scrub_every = '0';
 select reaper.add_lifecycle_rule('aged', 'aged-', p_expiration_days => 30, p_enabled => true);
 """
 AGE = "update pastes set created_at = created_at - interval '31 days' where short_code = %s"

@@ -157,7 +157,11 @@ def test_what_is_off_the_scale_has_no_bar(results: Results):
 def test_a_run_leaves_tables_json_plots_and_a_page(results: Results, tmp_path: Path):
     console = Console(record=True, width=160)
     onto = tmp_path / "performance.md"
-    onto.write_text(f"before\n\n{markdown_page.BEGIN}\nold\n{markdown_page.END}\n\nafter\n")
+    places = [
+        f"{markdown_page.BEGIN}\n{{text}}\n{markdown_page.END}\n\n".format(major=major, text=text)
+        for major, text in ((18, "old"), (15, "of another server"))
+    ]
+    onto.write_text(f"before\n\n{''.join(places)}after\n")
     publish(results, console, tmp_path / "out", onto)
     text = console.export_text()
     assert "reaper, database path, 2 workers" in text
@@ -170,16 +174,18 @@ def test_a_run_leaves_tables_json_plots_and_a_page(results: Results, tmp_path: P
     assert shown.startswith("before")
     assert shown.endswith("after\n")
     assert "old" not in shown
+    assert "of another server" in shown
     assert "| floor |" in shown
     assert "on PostgreSQL 18.6: 2 CPUs" in shown
-    assert (tmp_path / "performance" / "throughput.svg").exists()
+    assert (tmp_path / "performance" / "18" / "throughput.svg").exists()
+    assert "(performance/18/throughput.svg)" in shown
 
 
 def test_a_page_without_a_place_for_figures_is_left_alone(tmp_path: Path):
     onto = tmp_path / "page.md"
     onto.write_text("nothing here")
-    with pytest.raises(ConfigError, match="no place for figures"):
-        markdown_page.insert(onto, "figures")
+    with pytest.raises(ConfigError, match="no place for figures of PostgreSQL 15"):
+        markdown_page.insert(onto, "figures", 15)
     assert onto.read_text() == "nothing here"
 
 

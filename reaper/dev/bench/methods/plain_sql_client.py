@@ -50,8 +50,9 @@ class PlainSqlClient:
 class Client:
     """One session with a name of its own."""
 
-    def __init__(self, connection: Connection, direct: bool) -> None:
+    def __init__(self, connection: Connection, direct: bool, batch_size: int = BATCH) -> None:
         self._connection = connection
+        self._batch_size = batch_size
         self._direct = direct
         self._worker = f"bench:{os.getpid()}:{connection.info.backend_pid}"
 
@@ -69,7 +70,7 @@ class Client:
 
     def _claim(self, after: tuple[object, ...]) -> tuple[UUID, object, object] | None:
         statement = _REAP if self._direct else _CLAIM
-        return self._connection.execute(statement, (BATCH, self._worker, *after)).fetchone()
+        return self._connection.execute(statement, (self._batch_size, self._worker, *after)).fetchone()
 
     def _release(self, batch_id: UUID) -> int:
         """What was deleted in the end; a reaped batch is released already."""

@@ -1,0 +1,1 @@
+"""Applications that use reaper."""

@@ -1,0 +1,99 @@
+"""One look for all tabs: what it costs, what it says when the database is away, and that it moves."""
+
+import json
+import threading
+from collections import Counter
+from contextlib import ExitStack
+
+import httpx
+
+from reaper.web.sections import ALL
+from tests.support.page_scenes import make_busy
+from tests.support.paste_fixtures import Connection, value
+from tests.support.waiting import wait_until
+from tests.web.conftest import Serve
+
+AWAY = (
+    "alter database {0} allow_connections false",
+    """select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name like 'reaper:web%' and datname = '{0}'""",
+)
+
+
+def test_ten_tabs_cost_one_set_of_questions(db: Connection, serve: Serve, asked: Counter[str]):
+    make_busy(db)
+    page = serve()
+    first = page.get("/").text
+    for section in ALL:
+        assert f'id="{section.name}"' in first
+        assert section.title in first
+    assert "Not available" not in first
+    rounds: list[int] = []
+
+    def watch(number: int) -> None:
+        with httpx.stream("GET", f"{page.url}/live", timeout=60) as tab:
+            told = (line for line in tab.iter_lines() if line.startswith("data:"))
+            for _ in range(3):
+                rounds.append(number)
+                assert "head" in json.loads(next(told)[5:])
+
+    before, seen = Counter(asked), page.board.current().number
+    tabs = [threading.Thread(target=watch, args=[n]) for n in range(10)]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join(60)
+    assert Counter(rounds) == dict.fromkeys(range(10), 3)
+    taken = page.board.current().number - seen
+    spent = asked - before
+    assert taken <= 5
+    assert spent["health"] <= taken + 1
+    assert sum(spent.values()) <= 18 * (taken + 1)
+    assert spent["waiting_deletions"] <= 2
+
+
+def test_without_the_database_the_page_says_so_and_comes_back(
+    db: Connection, maintenance: Connection, serve: Serve
+):
+    make_busy(db)
+    page = serve()
+    assert "does not answer" not in page.get("/").text
+    with ExitStack() as back:
+        back.callback(maintenance.execute, f"alter database {db.info.dbname} allow_connections true")
+        for statement in AWAY:
+            maintenance.execute(statement.format(db.info.dbname))
+        wait_until(lambda: page.board.current().problem, "the page notices")
+        told = page.get("/")
+        assert told.status_code == 200
+        assert "The database does not answer" in told.text
+        assert "What follows is from before" in told.text
+        assert page.get("/plan").status_code == 503
+        assert page.get("/order/run?name=drain").status_code == 503
+    wait_until(lambda: not page.board.look().problem, "the page is current again")
+    assert "does not answer" not in page.get("/").text
+
+
+def test_what_one_section_may_not_ask_leaves_the_others(db: Connection, serve: Serve):
+    """reaper_worker reads neither the audit nor plans of policies."""
+    make_busy(db)
+    page = serve("reaper_worker")
+    text = page.get("/").text
+    assert text.count("Not available") == 1
+    assert "permission denied" in text
+    assert "east" in text
+
+
+def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve):
+    make_busy(db)
+    page = serve()
+    assert "nothing is known" in page.get("/why?subject=nothing").text
+    assert "expire" in page.get("/why?subject=p1000").text
+    assert page.get("/why?subject=").status_code == 200
+    assert "due" in page.get("/plan").text
+    assert "Seq Scan" in page.get("/policy/logins").text or "Index" in page.get("/policy/logins").text
+    assert page.get("/policy/nothing").status_code == 400
+    assert "Not examined" in page.get("/").text
+    assert page.post("/doctor", {"token": page.token()}).status_code == 303
+    assert "every function and view is that of this release" in page.get("/doctor").text
+    wait_until(lambda: "Not examined" not in page.get("/").text, "the page shows what the doctor found")
+    assert value(db, "select keys_confirmed from reaper.bindings where name = 'content'") in (None, True)
