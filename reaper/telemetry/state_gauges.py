@@ -33,7 +33,7 @@ GAUGES: Mapping[str, tuple[Sequence[str], str]] = {
     "objects": ((), "Copies in reaper.object_locations, as the statistics of the table estimate them."),
     "copy_wants": ((), "Contents that want copies; 100000 means at least that many."),
     "copies": (("trouble",), "Copies that are missing or corrupt; 100000 means at least that many."),
-    "multipart_uploads": ((), "Multipart uploads that are open; 100000 means at least that many."),
+    "multipart_uploads": ((), "Multipart uploads that were open when multipart_cleanup last looked."),
     "backend_bytes": (("backend", "kind"), "Bytes on a backend: used, orphan (owed deletions), reserved."),
     "backend_quota_bytes": (("backend",), "Quota of a backend; absent where there is none."),
     "backend_circuit": (("backend", "state"), "1 for the state of the backend's circuit, 0 for the others."),

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from reaper.errors import ReaperError
+from reaper.storage.copying import Copying, Expected
 from reaper.storage.s3.store import S3Options, S3Store
 from reaper.storage.usage_meter import DatabaseClock, Kind, UsageMeter
 from tests.support.s3_double.random_faults import FaultRates, RandomFaults
@@ -53,6 +54,39 @@ def test_every_kind_of_request_counts_as_what_it_does_to_the_byte(server, meter)
     row = meter.rows()[0]
     assert (row.month, row.requests_write, row.requests_read, row.requests_delete) == (JANUARY, 5, 4, 2)
     assert used(meter) == server.used["bucket"]
+
+
+def test_a_copy_counts_its_quick_requests_and_those_that_the_library_repeats(server, meter):
+    with ScriptedS3() as other:
+        here, there = opened(server, meter, attempts=3), opened(other, meter, attempts=3)
+
+        def heard():
+            both = zip(server.used["bucket"], other.used["bucket"], strict=True)
+            return tuple(map(sum, both))
+
+        def copy(key, size):
+            begun = lambda _: None  # noqa: E731
+            return Copying(here, key, there, f"of {key}", Expected(size, None), True, begun).run()
+
+        for key, size in ("small", 10_000), ("large", 9 * MIB):
+            here.put(key, bytes(size), size)
+            before = used(meter)
+            assert copy(key, size).size == size
+            # What is read again to compare is egress too.
+            assert used(meter)[1] - before[1] >= size
+            assert used(meter)[2] - before[2] >= size
+            # Of a large object the first piece is read; what was sent beyond it lies in buffers.
+            assert used(meter)[:2] == heard()[:2]
+            assert used(meter)[2] == heard()[2] if key == "small" else used(meter)[2] <= heard()[2]
+        # What gets no answer, or another than the usual one, is asked by the library once more: both count.
+        for busy in (lambda _: LOST), (lambda _: error(503, "SlowDown")):
+            for script, kind in (server, "get_object"), (other, "put_object"), (other, "head_object"):
+                script.scripts[kind] = in_turn(busy, lambda _: None)
+                copy("small", 10_000)
+                there.head("of small")
+                assert used(meter)[:2] == heard()[:2]
+        assert here.read("absent") is None
+        assert used(meter)[0] == heard()[0]
 
 
 def test_a_request_counts_as_often_as_it_was_sent_and_not_when_nobody_heard_it(server, meter, closed_port):

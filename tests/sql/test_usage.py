@@ -221,6 +221,34 @@ def test_the_state_is_taken_once_for_all_and_nobody_waits_for_it(db, connect, cl
     assert value(connect(), look) == second
 
 
+def test_the_state_shows_bad_copies_wants_and_open_uploads_and_reads_no_good_copy(db, paste, copy, clock):
+    gauges = (
+        "select g ->> 'gauge', g #>> '{labels,trouble}', (g -> 'value')::int"
+        "  from reaper_internal.copy_gauges() as g"
+    )
+    for number in range(3):
+        paste(f"p{number}", content=f"h{number}", expires="1 day")
+        copy(f"h{number}", "east")
+    assert set(db.execute(gauges).fetchall()) == {
+        ("copies", "missing", 0),
+        ("copies", "corrupt", 0),
+        ("copy_wants", None, 0),
+        ("multipart_uploads", None, 0),
+    }
+    for number, trouble in enumerate(("missing", "corrupt", "corrupt")):
+        db.execute("select reaper.report_copy(%s, 'east', %s, %s)", [f"h{number}", f"key of h{number}", trouble])
+    db.execute("select reaper.record_uploads('east', 4, null, 0, 0), reaper.record_uploads('b', 1, null, 0, 0)")
+    assert set(db.execute(gauges).fetchall()) == {
+        ("copies", "missing", 1),
+        ("copies", "corrupt", 2),
+        ("copy_wants", None, 3),
+        ("multipart_uploads", None, 5),
+    }
+    db.execute("set enable_seqscan = off")
+    counted = "explain select from reaper.object_locations o where o.trouble = 'corrupt' limit 100000"
+    assert "object_locations_trouble" in "\n".join(column(db, counted))
+
+
 def test_no_statement_of_the_hot_path_reads_a_table_of_usage_as_a_whole(db):
     db.execute("set enable_seqscan = off")
     db.execute(

@@ -40,7 +40,7 @@ class CopyRequests:
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
-        self._quick = QuickRequests(bucket.client, bucket.name)
+        self._quick = QuickRequests(bucket.client, bucket.name, bucket.meter)
 
     def begin_reading(self, key: str, most: int) -> Piece | None:
         """The first bytes; None if the store says that there is no such object."""
@@ -56,7 +56,7 @@ class CopyRequests:
                 if not errors.says_absent(error):
                     raise
                 return None
-            with closing(reply["Body"]) as body:
+            with self._bucket.streaming(reply["Body"]) as body:
                 return _piece(reply["ResponseMetadata"]["HTTPHeaders"], _read(body, most), most)
 
     def read_on(self, key: str, start: int, most: int, first: Piece) -> bytes:
@@ -74,7 +74,7 @@ class CopyRequests:
                         return _whole(read_up_to(answer, end - start), end - start)
             matching: dict[str, Any] = {"IfMatch": first.etag} if first.etag else {}
             reply = client.get_object(Bucket=self._bucket.name, Key=key, Range=asked["range"], **matching)
-            with closing(reply["Body"]) as body:
+            with self._bucket.streaming(reply["Body"]) as body:
                 if not reply.get("ContentRange", "").startswith(f"bytes {start}-"):
                     raise IncompleteReadError(actual_bytes=0, expected_bytes=end - start)
                 return _whole(_read(body, end - start), end - start)

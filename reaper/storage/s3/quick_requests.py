@@ -1,7 +1,8 @@
 """GET, HEAD and PUT of small objects, written by hand: the library's general way costs six times as much.
 
 The library still opens the connections, finds credentials and says where a bucket lies. Whatever does not get
-the usual answer is left to it: it asks again, and knows what errors mean.
+the usual answer is left to it: it asks again, and knows what errors mean. The library's events do not show
+these requests, so they are counted here: each that may have been heard, when its answer is closed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -17,7 +18,9 @@ from urllib.parse import quote, urlsplit
 
 from botocore.exceptions import HTTPClientError
 from botocore.exceptions import ReadTimeoutError as LibraryReadTimeoutError
-from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, ProxyError, ReadTimeoutError, SSLError
+
+from reaper.storage.usage_meter import BackendMeter, Kind
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -27,6 +30,8 @@ NO_BYTES = hashlib.sha256().hexdigest()
 # Asked for nothing: it only shows where the objects of the bucket lie.
 _SAMPLE = "sample"
 _ALGORITHM = "AWS4-HMAC-SHA256"
+# Nobody has heard the request; a refused connection is a ConnectTimeoutError to the library, too.
+_NOT_SENT = (ConnectTimeoutError, ProxyError, SSLError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +44,36 @@ class SigningKey:
     key: bytes
 
 
+class QuickAnswer:
+    """An answer whose body is not read yet; closed, its request counts with what was read of it."""
+
+    def __init__(self, response: BaseHTTPResponse, ended: Callable[[int], None]) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self._response = response
+        self._ended = ended
+
+    def read(self, most: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        return self._response.read(most)
+
+    def give_up(self) -> None:
+        """Close the connection: more may be coming."""
+        self._response.close()
+
+    def close(self) -> None:
+        """All is read that is wanted; call it once."""
+        self._response.close()
+        self._ended(self._response.tell())
+
+
 class QuickRequests:
     """Requests about objects of one bucket; any number of threads may share it."""
 
-    def __init__(self, client: S3Client, bucket: str) -> None:
+    def __init__(self, client: S3Client, bucket: str, meter: BackendMeter | None = None) -> None:
         self._client = cast(Any, client)
         self._bucket = bucket
+        self._meter = meter
         self._guard = threading.Lock()
         self._base: str | None = None
         self._host = ""
@@ -54,7 +83,7 @@ class QuickRequests:
 
     def send(
         self, method: str, key: str, headers: Mapping[str, str], body: bytes = b"", digest: str = NO_BYTES
-    ) -> BaseHTTPResponse | None:
+    ) -> QuickAnswer | None:
         """The answer, whose body is not read yet; None where only the library can ask this.
 
         `digest` is the SHA-256 of the body, of which the store gets to know with the signature.
@@ -69,7 +98,7 @@ class QuickRequests:
         if signed is None:
             return None
         try:
-            answer: BaseHTTPResponse = self._connections.urlopen(
+            response: BaseHTTPResponse = self._connections.urlopen(
                 method,
                 self._path + url,
                 body=body or None,
@@ -80,11 +109,18 @@ class QuickRequests:
                 decode_content=False,
             )
         except ReadTimeoutError as error:
+            self._count(method, body, 0)
             raise LibraryReadTimeoutError(endpoint_url=self._base_url, error=error) from None
-        except HTTPError:
+        except HTTPError as error:
             # It broke before there was an answer, or there is no connection: the library tries again.
+            if not isinstance(error, _NOT_SENT):
+                self._count(method, body, 0)
             return None
-        return answer
+        return QuickAnswer(response, lambda egress: self._count(method, body, egress))
+
+    def _count(self, method: str, body: bytes, egress: int) -> None:
+        if self._meter:
+            self._meter.count(Kind.WRITE if method == "PUT" else Kind.READ, len(body), egress)
 
     @property
     def _base_url(self) -> str:
@@ -149,7 +185,7 @@ class QuickRequests:
         return known.key
 
 
-def read_up_to(answer: BaseHTTPResponse, most: int) -> bytes:
+def read_up_to(answer: QuickAnswer, most: int) -> bytes:
     """The first bytes of the body; the connection is given up where there are more."""
     pieces: list[bytes] = []
     left = most
@@ -159,8 +195,8 @@ def read_up_to(answer: BaseHTTPResponse, most: int) -> bytes:
             left -= len(piece)
         # At the end of the body the connection is free for the next request.
         if not left and answer.read(1):
-            answer.close()
+            answer.give_up()
     except (HTTPError, OSError) as error:
-        answer.close()
+        answer.give_up()
         raise HTTPClientError(error=error) from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -65,6 +65,7 @@ class Bucket:
         self._versioned: bool | None = None
         self.note: str | None = None
         self._client = open_client(endpoint_url, options, gate.limit)
+        self.meter = meter
         self._counter = RequestCounter(meter) if meter else None
         if self._counter:
             self._counter.listen(self._client.meta.events)
@@ -223,12 +224,18 @@ class Bucket:
                     raise
                 yield None
             else:
-                try:
-                    with closing(body):
-                        yield body
-                finally:
-                    if self._counter:
-                        self._counter.read(body)
+                with self.streaming(body):
+                    yield body
+
+    @contextmanager
+    def streaming(self, body: StreamingBody) -> Iterator[StreamingBody]:
+        """The body of an answer as it arrives; the request counts at the end, with what was read of it."""
+        try:
+            with closing(body):
+                yield body
+        finally:
+            if self._counter:
+                self._counter.read(body)
 
     def create(self) -> None:
         """Make the bucket."""

@@ -31,6 +31,7 @@ begin
     delete from reaper.circuits c where c.backend = p_name;
     delete from reaper.backend_owners o where o.backend = p_name;
     delete from reaper.byte_deltas d where d.backend = p_name;
+    delete from reaper.notified_states s where s.type = 'backend.drained' and s.subject = p_name;
     delete from reaper.backend_list b where b.name = p_name;
     perform reaper_internal.record_audit('remove_backend', p_name, p_reason, format('quota %s', coalesce(v_backend.quota::text, 'none')));
 end;

@@ -20,6 +20,8 @@ begin
             hint    = 'When all readers ask get_paste() or copies_of(): update reaper.settings set readers_use_doors = true. Where object_key is an expression, no object can be moved.';
     end if;
     update reaper.backend_list b set state = p_state where b.name = p_name;
+    -- Drained again later, it is told again.
+    delete from reaper.notified_states s where s.type = 'backend.drained' and s.subject = p_name;
     perform reaper_internal.record_audit('set_backend_state', p_name, p_reason, format('from %s to %s', v_before.state, p_state));
 end;
 $$;

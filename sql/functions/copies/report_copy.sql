@@ -53,6 +53,9 @@ begin
         update reaper.copy_wants w
            set last_error = left(format('%s on %s: %s', p_object_key, p_backend, coalesce(p_detail, p_trouble)), 1000)
          where w.content_hash = p_content_hash and p_trouble is not null;
+        if p_trouble is not null then
+            perform reaper_internal.emit_trouble(v_copy, p_trouble, p_detail, v_now);
+        end if;
     end if;
     return case when v_copy.trouble is not distinct from p_trouble then 'known' when p_trouble is null then 'good' else 'recorded' end;
 end;

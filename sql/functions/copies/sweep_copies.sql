@@ -22,7 +22,10 @@ begin
     -- bind() and unbind() take this table first, and wait for this transaction: without it they could deadlock over the two views.
     lock table reaper.bindings in access share mode;
     select * into v_sweep from reaper.copy_sweep w for update skip locked;
-    if not found or not reaper_internal.begin_sweep(v_sweep, v_now) then
+    if found then
+        perform reaper_internal.emit_drained();
+    end if;
+    if v_sweep is null or not reaper_internal.begin_sweep(v_sweep, v_now) then
         return query select 0, 0, true;
         return;
     end if;
@@ -39,6 +42,9 @@ begin
            finished_at = case when cardinality(v_hashes) < p_limit then v_now end,
            looked_at   = w.looked_at + cardinality(v_hashes),
            wanted      = w.wanted + v_wanted;
+    if cardinality(v_hashes) < p_limit then
+        perform reaper_internal.emit_stuck();
+    end if;
     return query select cardinality(v_hashes), v_wanted, cardinality(v_hashes) < p_limit;
 end;
 $$;

@@ -12,6 +12,7 @@ begin
            last_result = jsonb_build_object('listed', v_pass.listed, 'expected', v_pass.expected, 'missing', v_pass.missing,
                                             'unknown', v_pass.unknown, 'recorded', v_pass.recorded) || p_figures
      where r.backend = p_backend;
+    perform reaper_internal.emit_reconciled(v_pass, p_figures);
 end;
 $$;
 comment on function reaper.finish_reconciliation(text, uuid, jsonb) is

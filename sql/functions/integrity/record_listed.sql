@@ -35,6 +35,7 @@ begin
         update reaper.reconciliations r
            set phase = 'braked', brake_reason = v_reason, listed = v_pass.listed, expected = v_pass.expected, missing = v_pass.missing, unknown = v_pass.unknown
          where r.backend = p_backend;
+        perform reaper_internal.emit_reconciled(v_pass, '{}', s.missing_brake) from reaper.settings s;
         return 'braked';
     end if;
 

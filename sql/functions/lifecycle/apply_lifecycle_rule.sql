@@ -52,6 +52,9 @@ begin
            set after_created_at = '-infinity', after_code = '', pass_expired = 0, last_pass_at = v_now,
                last_expired = r.pass_expired + cardinality(v_done.expired)
          where r.name = p_name;
+        if v_rule.pass_expired + cardinality(v_done.expired) > 0 then
+            perform reaper_internal.emit('lifecycle.finished', p_name, jsonb_build_object('rule', p_name, 'rows', v_rule.pass_expired + cardinality(v_done.expired)));
+        end if;
     else
         update reaper.lifecycle_rules r
            set after_created_at = v_page.last_created, after_code = v_page.last_code, pass_expired = r.pass_expired + cardinality(v_done.expired)

@@ -60,7 +60,7 @@ begin
        set attempts     = w.attempts + 1,
            next_attempt = p_now + least(reaper_internal.retry_pause(w.attempts + 1), interval '1 hour'),
            last_error   = case when w.content_hash = any (v_unread) then 'no good copy is on a backend whose circuit is closed'
-                               else 'no active backend without a copy has room and a closed circuit' end
+                               else reaper_internal.no_place_error() end
      where w.content_hash = any (v_unplaced || v_unread);
 end;
 $$;

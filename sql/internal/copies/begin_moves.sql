@@ -1,5 +1,5 @@
--- begin_moves: take moves off the plan, largest first, and make intents of those that are still possible: the source has its copy, the
--- destination has none and has room, which is reserved. Backends with a quota are locked by name, as for copies.
+-- begin_moves: take moves off the plan, largest first, and make intents of those that are still possible: the source has its copy and
+-- its month is not used up, the destination has none and has room, which is reserved. Backends with a quota are locked by name, as for copies.
 create or replace function reaper_internal.begin_moves(p_limit integer, p_lease uuid, p_now timestamptz)
     returns void
     language plpgsql volatile
@@ -28,7 +28,7 @@ begin
          order by t.content_hash
     loop
         v_index := array_position(v_names, v_move.destination);
-        continue when v_index is null or v_rooms[v_index] < v_move.size_bytes;
+        continue when v_index is null or v_rooms[v_index] < v_move.size_bytes or reaper_internal.is_used_up(v_move.source, 'monthly_egress');
         v_rooms[v_index] := v_rooms[v_index] - v_move.size_bytes;
         insert into reaper.copy_intents (
             intent_id, content_hash, purpose, source, source_key, destination, object_key, size_bytes, replaces_backend, replaces_key,

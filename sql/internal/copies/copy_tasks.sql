@@ -1,4 +1,5 @@
--- copy_tasks: what is known of each content that is to be copied: its good copies in the order in which to read them, all places where a new
+-- copy_tasks: what is known of each content that is to be copied: its good copies in the order in which to read them (backends that have used up
+-- a monthly limit last: without another copy they are read all the same), all places where a new
 -- one cannot go, and the copy that a new one replaces: a bad one, else one on a backend that is drained.
 create or replace function reaper_internal.copy_tasks(p_hashes text[], p_now timestamptz)
     returns table (
@@ -11,7 +12,7 @@ create or replace function reaper_internal.copy_tasks(p_hashes text[], p_now tim
     set jit = off
 as $$
     with health as materialized (
-        select * from reaper_internal.backend_health(p_now)
+        select h.*, reaper_internal.is_used_up(h.backend, 'monthly_egress') as is_used_up from reaper_internal.backend_health(p_now) as h
     ), fixed as materialized (
         select reaper_internal.own_key_stays() as stays
     ), copies as (
@@ -28,8 +29,8 @@ as $$
     select k.content_hash,
            count(*) filter (where k.trouble is null and not h.is_dead)::integer,
            max(k.size_bytes) filter (where k.trouble is null),
-           coalesce(array_agg(k.backend order by k.verified_at is null, h.state = 'draining', k.backend) filter (where k.trouble is null and h.is_closed), '{}'),
-           coalesce(array_agg(k.object_key order by k.verified_at is null, h.state = 'draining', k.backend) filter (where k.trouble is null and h.is_closed), '{}'),
+           coalesce(array_agg(k.backend order by h.is_used_up, k.verified_at is null, h.state = 'draining', k.backend) filter (where k.trouble is null and h.is_closed), '{}'),
+           coalesce(array_agg(k.object_key order by h.is_used_up, k.verified_at is null, h.state = 'draining', k.backend) filter (where k.trouble is null and h.is_closed), '{}'),
            -- Where a good copy is, or a bad one that must stay, no other can be.
            coalesce(array_agg(k.backend) filter (where k.trouble is null or k.stays), '{}'),
            coalesce(array_agg(k.backend order by k.backend) filter (where k.trouble is not null and not k.stays), '{}'),

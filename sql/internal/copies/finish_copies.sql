@@ -32,7 +32,7 @@ begin
         v_intent := v_copy.i;
         perform reaper_internal.record_implicit_copy(v_intent.content_hash, v_copy.size_bytes, p_now);
         if v_intent.purpose <> 'replicate'
-           and reaper_internal.replace_bad_copy(v_intent.content_hash, v_intent.destination, v_intent.object_key, p_now)
+           and reaper_internal.replace_bad_copy(v_intent.content_hash, v_intent.destination, v_intent.object_key, v_copy.size_bytes, p_now)
         then
             v_replaced := v_replaced || v_intent.intent_id;
         end if;

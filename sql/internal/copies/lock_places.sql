@@ -1,4 +1,5 @@
--- lock_places: the backends that may take copies now, with their room: active, ours, circuit closed. Those with a quota are locked in the order
+-- lock_places: the backends that may take copies now, with their room: active, ours, circuit closed, no monthly limit of
+-- requests or ingress used up. Those with a quota are locked in the order
 -- of their names, and their balance is read in a new statement after the locks: what is reserved under them never exceeds a quota.
 create or replace function reaper_internal.lock_places(out p_names text[], out p_rooms numeric[])
     language plpgsql volatile
@@ -13,7 +14,7 @@ begin
         select coalesce(sum(d.used_bytes + d.orphan_bytes + d.reserved_bytes), 0) as taken
           from reaper.byte_deltas d
          where h.quota is not null and d.backend = h.backend) as t
-     where h.state = 'active' and h.is_closed and h.is_ours;
+     where h.state = 'active' and h.is_closed and h.is_ours and not reaper_internal.is_used_up(h.backend, 'monthly_ingress');
 end;
 $$;
 comment on function reaper_internal.lock_places() is

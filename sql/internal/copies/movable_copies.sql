@@ -1,4 +1,5 @@
--- movable_copies: the copies that may be moved off these backends, largest first: good ones, of contents that nothing else is being done to. Objects
+-- movable_copies: the copies that may be moved off these backends, largest first: good ones, of contents that nothing else is being done to, where a
+-- monthly limit of requests or egress is not used up. Objects
 -- of no bytes change no utilisation and stay. Reads the locations of these backends once.
 create or replace function reaper_internal.movable_copies(p_backends text[])
     returns table (content_hash text, backend text, size_bytes bigint)
@@ -9,7 +10,8 @@ create or replace function reaper_internal.movable_copies(p_backends text[])
 as $$
     select l.content_hash, l.backend, l.size_bytes
       from reaper.object_locations l
-     where l.backend = any (p_backends) and l.trouble is null and l.size_bytes > 0
+     where l.backend = any (array(select b.name from unnest(p_backends) as b (name) where not reaper_internal.is_used_up(b.name, 'monthly_egress')))
+       and l.trouble is null and l.size_bytes > 0
        and not (l.backend = 'default' and reaper_internal.own_key_stays())
        and not exists (select from reaper.copy_intents i where i.content_hash = l.content_hash)
        and not exists (select from reaper.copy_wants w where w.content_hash = l.content_hash)

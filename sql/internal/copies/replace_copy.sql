@@ -6,8 +6,10 @@ create or replace function reaper_internal.replace_copy(p_intent reaper.copy_int
     set enable_seqscan = off
     set enable_bitmapscan = off
 as $$
+declare
+    v_copy  reaper.object_locations;
 begin
-    perform
+    select l.* into v_copy
       from reaper.object_locations l
       join reaper.content c on c.content_hash = p_intent.content_hash
      where l.content_hash = p_intent.content_hash and l.backend = p_intent.replaces_backend and l.object_key = p_intent.replaces_key
@@ -17,6 +19,9 @@ begin
         return false;
     end if;
     perform reaper_internal.set_content_key(p_intent.content_hash, p_intent.replaces_key, p_intent.object_key);
+    perform reaper_internal.emit_repaired(p_intent.content_hash, p_intent.destination, p_intent.object_key, n.size_bytes, v_copy)
+       from reaper.object_locations n
+      where n.content_hash = p_intent.content_hash and n.backend = p_intent.destination and n.object_key = p_intent.object_key;
     return reaper_internal.delete_copy(p_intent.content_hash, p_intent.replaces_backend, p_intent.replaces_key, p_now);
 end;
 $$;

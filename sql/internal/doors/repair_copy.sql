@@ -11,7 +11,7 @@ declare
     v_stored boolean;
 begin
     perform reaper_internal.record_implicit_copy(p_intent.content_hash, p_intent.size_bytes, p_now);
-    perform reaper_internal.replace_bad_copy(p_intent.content_hash, p_intent.backend, p_intent.object_key, p_now);
+    perform reaper_internal.replace_bad_copy(p_intent.content_hash, p_intent.backend, p_intent.object_key, p_intent.size_bytes, p_now);
     v_stored := 1 = reaper_internal.add_copies(array[p_intent.content_hash], array[p_intent.backend], array[p_intent.object_key],
                                                   array[p_intent.size_bytes], array[p_now], p_now);
     update reaper.content c set size_bytes = p_intent.size_bytes

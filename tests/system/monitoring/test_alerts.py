@@ -18,16 +18,16 @@ PHASE = 40
 FIRING = 'count by (alertname) (ALERTS{alertstate="firing"})'
 TROUBLE = """
 select reaper.register_service('prune', '1 hour', '');
-insert into content (content_hash, ref_count) values ('h', 1);
+insert into content (content_hash, ref_count) values ('h', 1), ('bad', 1);
 insert into pastes (short_code, content_hash, expires_at, deletion_status)
 values ('late', 'h', reaper.clock() - interval '30 hours', default);
 insert into reaper.cleanup_dlq
        (queue_id, backend, object_key, attempts, cause, last_error, queued_at, buried_at)
 values (1, 'default', 'k', 10, 'AccessDenied', 'AccessDenied: no', now(), now());
 select reaper.record_backend_failure('default', 'no answer') from generate_series(1, 5);
-alter table reaper.object_locations add column if not exists trouble text;
-insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at, trouble)
-values ('bad', 'default', 'bad', 10, now(), 'corrupt');
+insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)
+values ('bad', 'default', 'bad', 10, now());
+select reaper.report_copy('bad', 'default', 'bad', 'corrupt', 'another SHA-256');
 select reaper_internal.add_bytes('default', 90);
 select reaper.set_quota('default', 100, 'small');
 select reaper.set_limit('default', 'monthly_requests', 1000, 'why');
@@ -35,6 +35,7 @@ select reaper.record_nearly_full();
 select reaper.begin_run('prune', 'me'), reaper.finish_run('prune', '{}');
 """
 WELL = """
+select reaper.report_copy('bad', 'default', 'bad', null);
 delete from pastes; delete from content; delete from reaper.cleanup_dlq; delete from reaper.object_locations;
 select reaper.record_backend_success('default');
 select reaper.set_quota('default', 1000, 'large');
