@@ -236,8 +236,12 @@ def test_the_state_shows_bad_copies_wants_and_open_uploads_and_reads_no_good_cop
         ("multipart_uploads", None, 0),
     }
     for number, trouble in enumerate(("missing", "corrupt", "corrupt")):
-        db.execute("select reaper.report_copy(%s, 'east', %s, %s)", [f"h{number}", f"key of h{number}", trouble])
-    db.execute("select reaper.record_uploads('east', 4, null, 0, 0), reaper.record_uploads('b', 1, null, 0, 0)")
+        db.execute(
+            "select reaper.report_copy(%s, 'east', %s, %s)", [f"h{number}", f"key of h{number}", trouble]
+        )
+    db.execute(
+        "select reaper.record_uploads('east', 4, null, 0, 0), reaper.record_uploads('b', 1, null, 0, 0)"
+    )
     assert set(db.execute(gauges).fetchall()) == {
         ("copies", "missing", 1),
         ("copies", "corrupt", 2),
