@@ -221,7 +221,7 @@ def test_the_state_is_taken_once_for_all_and_nobody_waits_for_it(db, connect, cl
     assert value(connect(), look) == second
 
 
-def test_the_state_shows_bad_copies_wants_and_open_uploads_and_reads_no_good_copy(db, paste, copy, clock):
+def test_the_state_shows_bad_copies_wants_and_open_uploads_and_reads_no_good_copy(db, paste, copy):
     gauges = (
         "select g ->> 'gauge', g #>> '{labels,trouble}', (g -> 'value')::int"
         "  from reaper_internal.copy_gauges() as g"

@@ -1,4 +1,4 @@
-"""`.ci/run` installs what the model, poolers, alerts and the page need where it can, and goes on without it elsewhere."""
+"""`.ci/run` installs what tests of the model, poolers, alerts and the page need, and goes on without."""
 
 import shutil
 import subprocess
