@@ -37,7 +37,7 @@ begin
         end if;
         perform reaper_internal.record_implicit_copy(p_content_hash, null, v_now);
     end if;
-    -- After the locks, in a new statement: whoever knows the object by now keeps it.
+    -- After the locks, in a new statement: a row that names the object by now keeps it.
     if v_size <> p_size_bytes
        or exists (select from reaper.object_locations l where l.content_hash = p_content_hash and l.backend = p_backend)
        or exists (select from reaper.known_objects(p_backend, array[p_object_key]) as o where o.content_hash is distinct from p_content_hash or o.place <> 'content')
