@@ -16,7 +16,7 @@ class Multipart(Area):
     @commits
     def record_put_upload(self, intent_id: UUID, upload_id: str) -> bool:
         """Write the name of an upload into its put; False when the intent is gone."""
-        return bool(self._db.value("select reaper.record_put_upload(%s, %s)", intent_id, upload_id))
+        return self._db.flag("select reaper.record_put_upload(%s, %s)", intent_id, upload_id)
 
     @reads
     def held_uploads(self, backend: str, uploads: Sequence[OpenUpload]) -> set[str]:

@@ -46,7 +46,7 @@ def compose() -> dict[str, dict[str, Any]]:
 
 
 def is_command(name: str) -> bool:
-    return name in COMMANDS or name == "web"
+    return name in COMMANDS
 
 
 def units_beside(folder: Path) -> list[str]:
