@@ -4,10 +4,12 @@ from uuid import UUID
 
 import pytest
 
+from tests.support.copy_fixtures import Copier, backends, factor, state
 from tests.support.owed_deletions import lease, settle
-from tests.support.paste_fixtures import Connection, Worker, owe
+from tests.support.paste_fixtures import Connection, Worker, owe, record
 from tests.support.query_plans import scans, watched
 from tests.support.sql_call_graph import CallGraph
+from tests.support.writer_fixtures import Writer
 
 ROUNDS = 3
 # Each plan that is made is kept, and where nothing forbids it, it reads the whole table.
@@ -105,6 +107,77 @@ class Visitor:
         }
 
 
+class Keeper:
+    """Goes through what makes, replaces and removes copies, so that each of them queues an object."""
+
+    def __init__(self, db: Connection) -> None:
+        self.db = db
+        self.copier = Copier(db)
+        self.writer = Writer(db)
+        backends(db, "east")
+
+    def visit(self, number: int) -> set[str]:
+        """Once through all of them; the names of those that were called."""
+        state(self.db, "east", "readonly")
+        self.repaired(f"repaired {number}")
+        state(self.db, "east", "active")
+        self.copied(f"copied {number}")
+        self.untracked(f"untracked {number}")
+        return {
+            *("commit_put", "finish_intent", "commit_copy", "commit_copies", "fail_copy", "fail_copies"),
+            *("drop_stale_copies", "remove_copy", "settle_untracked"),
+        }
+
+    def repaired(self, name: str) -> None:
+        """A bad copy is replaced where it lies, by a put and by one that its writer left open."""
+        self.writer.put(name, name)
+        self.corrupt(name)
+        self.writer.put(f"{name} again", name)
+        self.corrupt(name)
+        intent = self.writer.begin(f"{name} and left", name).intent_id
+        self.db.execute("update reaper.put_intents set begun_at = '-infinity', next_attempt = '-infinity'")
+        [left] = self.writer.call("claim_intents", 1)
+        assert left.intent_id == intent
+        assert self.writer.call("finish_intent", intent, left.lease, True, 10, None) == [("committed",)]
+
+    def corrupt(self, content: str) -> None:
+        place = record(self.db, "select backend, object_key from reaper.copies_of(%s) limit 1", content)
+        assert self.copier.report(content, *place, "corrupt") == "recorded"
+
+    def copied(self, name: str) -> None:
+        """Of six copies one is made and removed, and the others end without being needed, or made."""
+        factor(self.db, 2)
+        for each in range(6):
+            self.writer.put(f"{name} {each}", f"{name} {each}")
+        made, *others = self.copier.claim_copies()
+        assert self.copier.commit_copy(made) == "copied"
+        factor(self.db, 1)
+        gone = (made.content_hash, made.destination, made.object_key)
+        assert self.copier.call("remove_copy", *gone, made.sources, made.source_keys) == [("removed",)]
+        one, other, failed, undone, _ = others
+        assert self.copier.commit_copy(one) == "not_needed"
+        given = ([other.sources[0]], [10], [None], [True])
+        [answer] = self.copier.call("commit_copies", other.lease, [other.intent_id], *given)
+        assert answer.outcome == "not_needed"
+        assert self.copier.fail_copy(failed)
+        assert self.copier.call("fail_copies", undone.lease, [undone.intent_id], ["no answer"], [True]) == [
+            (1,)
+        ]
+        self.db.execute("update reaper.copy_intents set lease_until = '-infinity'")
+        assert self.copier.call("drop_stale_copies") == [(1,)]
+        self.db.execute("delete from reaper.copy_wants")
+
+    def untracked(self, key: str) -> None:
+        """An object without a row, whose name is retired and that is queued."""
+        self.db.execute("insert into reaper.retired_keys (object_key, retired_at) values (%s, now())", [key])
+        self.db.execute(
+            "insert into reaper.sightings (backend, object_key, size_bytes, first_seen, last_seen, retired_at)"
+            " values ('default', %s, 10, now(), now(), now())",
+            [key],
+        )
+        assert [self.copier.call("settle_untracked")[0].queued for _ in range(2)] == [0, 1]
+
+
 def work(me: Worker, db: Connection) -> None:
     """What a worker does all night: rows that go, one that was extended meanwhile, one that cannot go."""
     batch = me.claim(5)
@@ -124,9 +197,9 @@ def test_no_hot_plan_is_worse_after_every_other_entry_point_ran_in_the_session(d
     paste.many("p", 400)
     if analyzed:
         db.execute("analyze")
-    visitor = Visitor(db, me)
+    visitors = Visitor(db, me), Keeper(db)
     db.execute(TEMPTED)
-    called = set[str]().union(*(visitor.visit(number) for number in range(ROUNDS)))
+    called = set[str]().union(*(one.visit(number) for number in range(ROUNDS) for one in visitors))
     assert called >= sharing_with_hot_ones(db)
     db.execute("reset random_page_cost")
     plans = watched(db)
