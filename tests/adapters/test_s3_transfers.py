@@ -8,7 +8,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from urllib3 import HTTPResponse
 
-from reaper.errors import ConfigError, ReaperError, Unreachable
+from reaper.errors import ConfigError, ReaperError, Unreachable, UploadAborted
 from reaper.storage.s3.store import S3Options
 from tests.support.s3_double.server import LOST, FaultRates, RandomFaults, Reply, ScriptedS3, error, in_turn
 from tests.support.s3_fixtures import log_in
@@ -224,7 +224,7 @@ def test_parts_that_were_joined_although_the_answer_was_lost_are_an_object(serve
 
 def test_parts_that_somebody_else_dropped_are_no_object(server, s3):
     server.scripts["complete_multipart_upload"] = answer(error(404, "NoSuchUpload"))
-    with pytest.raises(ReaperError, match="refuses the request: NoSuchUpload"):
+    with pytest.raises(UploadAborted, match="was aborted before it was complete"):
         s3.put("key", LARGE, len(LARGE))
     assert nothing_is_left(server)
 

@@ -53,7 +53,7 @@ def test_a_writer_killed_before_its_commit_has_its_paste_made(pair: TwoBackends)
     with pair.in_process_worker() as in_process:
         in_process.run_service("pending_reaper")
         assert pair.value("select count(*) from pastes") == 0, "not before the longest upload is over"
-        assert resolve(pair, in_process) == {"committed": 1, "dropped": 0, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 1, "dropped": 0, "deferred": 0, "copies_dropped": 0}
     with pair.app() as app:
         paste = app.store().get("mine")
     assert paste is not None
@@ -68,7 +68,7 @@ def test_a_writer_killed_before_its_commit_has_its_bytes_removed_where_pastes_ar
     left_by_killed(pair, "before commit_put")
     assert len(pair.keys("default") | pair.keys("cold")) == 1
     with pair.in_process_worker() as in_process:
-        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0, "copies_dropped": 0}
         clean_up(pair, in_process)
     assert pair.keys("default") | pair.keys("cold") == set()
     pair.judge()
@@ -77,7 +77,7 @@ def test_a_writer_killed_before_its_commit_has_its_bytes_removed_where_pastes_ar
 def test_a_writer_killed_before_its_upload_leaves_nothing(pair: TwoBackends) -> None:
     left_by_killed(pair, "before objects.put")
     with pair.in_process_worker() as in_process:
-        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0, "copies_dropped": 0}
         clean_up(pair, in_process)
     assert pair.value("select count(*) from pastes") == 0
     pair.judge()
@@ -100,7 +100,7 @@ def test_bytes_that_land_after_the_verdict_are_removed_too(pair: TwoBackends) ->
 def test_an_object_that_is_not_what_was_announced_is_no_paste(pair: TwoBackends, data: bytes) -> None:
     begun(pair, "cold", "broken", data)
     with pair.in_process_worker() as in_process:
-        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 1, "deferred": 0, "copies_dropped": 0}
         clean_up(pair, in_process)
     assert pair.value("select count(*) from pastes") == 0
     pair.judge()
@@ -133,7 +133,7 @@ def test_a_backend_that_is_away_keeps_its_intents_and_those_of_the_other_are_res
         begun(pair, "cold", f"there {number}", content=f"there {number}")
     pair.cut("cold")
     with pair.in_process_worker() as in_process:
-        assert resolve(pair, in_process) == {"committed": 3, "dropped": 0, "deferred": 3}
+        assert resolve(pair, in_process) == {"committed": 3, "dropped": 0, "deferred": 3, "copies_dropped": 0}
         left = pair.sql(INTENTS)
         assert [row[:2] for row in left] == [("cold", 1)] * 3
         assert all("does not answer" in row[2] for row in left)
@@ -141,10 +141,10 @@ def test_a_backend_that_is_away_keeps_its_intents_and_those_of_the_other_are_res
         assert pair.value("select failures from reaper.circuits where backend = 'cold'") == 1
 
         pair.sql("update reaper.circuits set state = 'open', retry_at = reaper.clock()")
-        assert resolve(pair, in_process) == {"committed": 0, "dropped": 0, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 0, "deferred": 0, "copies_dropped": 0}
         pair.mend("cold")
         in_process.run_service("breaker_watchdog")
-        assert resolve(pair, in_process) == {"committed": 3, "dropped": 0, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 3, "dropped": 0, "deferred": 0, "copies_dropped": 0}
     pair.judge()
 
 
@@ -169,5 +169,5 @@ def test_a_writer_that_comes_back_before_the_verdict_keeps_its_paste(pair: TwoBa
         leased = pair.sql("select lease, intent_id from reaper.claim_intents()")[0]
         pair.sql("select reaper.commit_put(%s, true)", intent)
         assert pair.value("select reaper.finish_intent(%s, %s, true, 10)", intent, leased[0]) == "gone"
-        assert resolve(pair, in_process) == {"committed": 0, "dropped": 0, "deferred": 0}
+        assert resolve(pair, in_process) == {"committed": 0, "dropped": 0, "deferred": 0, "copies_dropped": 0}
     pair.judge()

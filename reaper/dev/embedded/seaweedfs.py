@@ -19,6 +19,9 @@ PARTS = ("master", "volume", "filer", "s3", "admin")
 # Each part also takes its port + 10000, and both must stay below the ports that clients get from the kernel.
 PORTS = range(12_000, 22_000)
 GRPC_OFFSET = 10_000
+# Each bucket has a volume of its own. Its file is as large as what was stored, but the program reckons with
+# 256 MB for each and allows as many as the disk has room for: with 22 GB free, bucket 83 stores nothing.
+BUCKETS = 10_000
 # Everything on this machine only, nothing that S3 does not need, and no word to its makers.
 FLAGS = (
     "-ip=127.0.0.1",
@@ -28,6 +31,7 @@ FLAGS = (
     "-master.telemetry=false",
     "-s3.port.iceberg=0",
     "-s3.port.lance=0",
+    f"-volume.max={BUCKETS}",
 )
 
 
