@@ -41,6 +41,7 @@ alter table reaper.settings
     drop column if exists content_digest;
 alter table reaper.backend_list drop constraint backend_list_state_check;
 alter table reaper.backend_list add constraint backend_list_state_check check (state in ('active', 'readonly'));
+comment on column reaper.backend_list.state is 'active: new objects are stored there. readonly: stored objects are read and deleted, no new ones are stored.';
 alter table reaper.circuits drop column if exists failing_since;
 alter table reaper.object_locations
     drop column if exists verified_at,

@@ -6,7 +6,7 @@ declare
     v_loss text := (select string_agg(format('%s %s', l.rows, l.what), ', ')
                       from (values ((select count(*) from reaper.webhooks), 'webhooks'),
                                    ((select count(*) from reaper.notification_outbox o where o.delivered_at is null), 'undelivered events'),
-                                   ((select count(*) from reaper.delivery_dlq), 'DLQ entries of deliveries')) as l (rows, what)
+                                   ((select count(*) from reaper.delivery_dlq), 'deliveries in the DLQ')) as l (rows, what)
                      where l.rows > 0);
 begin
     if v_loss is not null then

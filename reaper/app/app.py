@@ -7,14 +7,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reaper import config
 from reaper.app.adapters import Adapters
 from reaper.concurrency import Stop, for_each
-from reaper.db.connection import Connection, translated
 from reaper.db.pool import Pool
 from reaper.db.pooler import require_session
 from reaper.db.reconnecting_session import Session
@@ -286,14 +285,7 @@ class App(Adapters):
         With `custom_plans` every question is planned for its own values: what is asked about one paste, again
         and again over one connection, could get a plan for any paste, which reads whole tables.
         """
-
-        def connect() -> Connection:
-            connection = self._connect_lazily(slot)
-            if custom_plans:
-                with translated():
-                    connection.execute("set plan_cache_mode = force_custom_plan")
-            return connection
-
+        connect = partial(self._connect_lazily, slot, custom_plans)
         session = Session(connect, self.bind, retry=RetryPolicy(patience=0.0))
         self._open.callback(session.close)
         return session

@@ -93,7 +93,7 @@ class Connections:
         finally:
             session.close()
 
-    def _connect_lazily(self, slot: str) -> db.Connection:
+    def _connect_lazily(self, slot: str, custom_plans: bool = False) -> db.Connection:
         """A connection whose commits wait for no disk: what a crash undoes is simply done again.
 
         The commits that something outside follows from make themselves durable: see docs/decisions/0006.
@@ -101,4 +101,6 @@ class Connections:
         connection = self.connect(slot)
         with db.translated():
             connection.execute("set synchronous_commit = off")
+            if custom_plans:
+                connection.execute("set plan_cache_mode = force_custom_plan")
         return connection

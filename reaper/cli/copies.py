@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def copies(content_hash: _Hash, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Show where the copies of a content lie, when each was verified, and which are made, wanted or too many.
+    """Show where the copies of a content lie, and what is known of each.
 
     Exit code 1 when one of them is missing or corrupt, 4 when there is no such content. Needs only the
     database; `reaper why HASH --look` asks the backends.

@@ -39,7 +39,7 @@ def rebalance(
     as_json: options.Json = False,
     database_url: options.Dsn = None,
 ) -> None:
-    """Show what the rebalancer would move (--plan), or move it now (--here).
+    """Show what the rebalancer would move, or move it now.
 
     By settings.rebalance_strategy (spread or pack) and rebalance_threshold; backends without a quota take no
     part. The service rebalancer is off at first: `reaper service enable rebalancer`.

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def usage(month: _Month = None, as_json: options.Json = False, database_url: options.Dsn = None) -> None:
-    """Show the S3 requests and bytes of each backend by month (UTC), and the monthly limits.
+    """Show the S3 requests and bytes of each backend by month, and the limits.
 
     Every try of a request counts. Processes tell their counts each half minute, each 5 seconds near a limit.
     The SQL function set_limit() changes a limit. Needs only the database.

@@ -70,7 +70,7 @@ def delete_untracked(
         after = page[-1].object_key
         figures["retired"] += q.retire_untracked(backend, [found.object_key for found in page], older_than)
     while True:
-        settled = q.settle_untracked(PAGE)
+        settled = q.finish_untracked(PAGE)
         figures.update(queued=settled.queued, in_use=settled.in_use)
         figures["waiting"] = settled.waiting
         if not settled.waiting or stop.is_set():

@@ -100,16 +100,16 @@ class Copies(Area):
         self, content_hash: str, backend: str, object_key: str, trouble: str | None, detail: str | None
     ) -> str:
         """Say that a copy is missing, corrupt or (None) good: 'recorded', 'good', 'known' or 'gone'."""
-        return str(
-            self._db.value(
-                "select reaper.report_copy(%s, %s, %s, %s, %s)",
-                content_hash,
-                backend,
-                object_key,
-                trouble,
-                detail,
-            )
+        # As it is: on an asyncio connection it is awaited.
+        answer: str = self._db.value(
+            "select reaper.report_copy(%s, %s, %s, %s, %s)",
+            content_hash,
+            backend,
+            object_key,
+            trouble,
+            detail,
         )
+        return answer
 
     @commits
     def drop_stale_copies(self, limit: int) -> int:

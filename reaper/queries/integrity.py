@@ -45,7 +45,7 @@ class Untracked:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Finished:
     """What became of names that were retired for a deletion."""
 
     queued: int
@@ -155,9 +155,9 @@ class Integrity(Area):
         )
 
     @commits
-    def clear_suspects(self, backend: str, keys: Sequence[str]) -> int:
+    def delete_suspects(self, backend: str, keys: Sequence[str]) -> int:
         """Say that copies were found after all."""
-        return int(self._db.value("select reaper.clear_suspects(%s, %s)", backend, list(keys)))
+        return int(self._db.value("select reaper.delete_suspects(%s, %s)", backend, list(keys)))
 
     @reads
     def untracked_objects(
@@ -178,9 +178,9 @@ class Integrity(Area):
         )
 
     @commits
-    def settle_untracked(self, limit: int) -> Settled:
+    def finish_untracked(self, limit: int) -> Finished:
         """Queue what was retired, as far as no open transaction can name it any more."""
-        return self._db.only(Settled, "select * from reaper.settle_untracked(%s)", limit)
+        return self._db.only(Finished, "select * from reaper.finish_untracked(%s)", limit)
 
     @commits
     def import_object(self, backend: str, object_key: str, content_hash: str, size: int) -> str:

@@ -14,9 +14,9 @@ class Multipart(Area):
     """Uploads in parts: whose they are, and what was found of them."""
 
     @commits
-    def note_put_upload(self, intent_id: UUID, upload_id: str) -> bool:
+    def record_put_upload(self, intent_id: UUID, upload_id: str) -> bool:
         """Write the name of an upload into its put; False when the intent is gone."""
-        return bool(self._db.value("select reaper.note_put_upload(%s, %s)", intent_id, upload_id))
+        return bool(self._db.value("select reaper.record_put_upload(%s, %s)", intent_id, upload_id))
 
     @reads
     def held_uploads(self, backend: str, uploads: Sequence[OpenUpload]) -> set[str]:

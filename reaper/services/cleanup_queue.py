@@ -16,7 +16,7 @@ def tick(context: Context) -> Tick:
     """Try all that was due when the pass began."""
     context.look_for_objects()
     # Untracked objects whose names were retired come into the queue once no open transaction can name them.
-    context.ask(lambda q: q.settle_untracked(AT_ONCE))
+    context.ask(lambda q: q.finish_untracked(AT_ONCE))
     done = context.retries.delete_objects(context.ask, context.stop)
     return Tick({"deleted": done.gone, "failed": done.failed}, more=done.more)
 

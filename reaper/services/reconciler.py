@@ -182,7 +182,7 @@ class BackendWalk:
 
     def _clear(self, keys: Sequence[str]) -> None:
         if keys:
-            self.context.ask(lambda q: q.clear_suspects(self.work.backend, keys))
+            self.context.ask(lambda q: q.delete_suspects(self.work.backend, keys))
 
     def _report_missing(self, content_hash: str, key: str) -> None:
         self.context.ask(lambda q: q.suspect_missing(content_hash, self.work.backend, key))
@@ -201,7 +201,7 @@ class BackendWalk:
             else:
                 self._import(page)
         # What has to wait for open transactions is settled by the service cleanup_queue.
-        self.figures["queued"] += self.context.ask(lambda q: q.settle_untracked(PAGE)).queued
+        self.figures["queued"] += self.context.ask(lambda q: q.finish_untracked(PAGE)).queued
 
     def _page_of_untracked(self, after: str) -> list[str]:
         found = self.context.ask(lambda q: q.untracked_objects(self.work.backend, A_DAY, after, PAGE))

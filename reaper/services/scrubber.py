@@ -122,7 +122,7 @@ class BackendScrub:
         good = [verdict.copy for verdict in verdicts if verdict.outcome == "good"]
         if good:
             self.context.ask(lambda q: q.record_verified(self.backend, good))
-            self.context.ask(lambda q: q.clear_suspects(self.backend, [copy.object_key for copy in good]))
+            self.context.ask(lambda q: q.delete_suspects(self.backend, [copy.object_key for copy in good]))
         for verdict in verdicts:
             self._note(verdict)
 

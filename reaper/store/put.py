@@ -147,7 +147,7 @@ class Attempt:
         ask = self._calls.from_outside()
 
         def begun(upload: str) -> None:
-            if not ask(lambda q: q.note_put_upload(self._intent.intent_id, upload)):
+            if not ask(lambda q: q.record_put_upload(self._intent.intent_id, upload)):
                 raise IntentGone(
                     f"put intent {self._intent.intent_id} is gone",
                     "The pending reaper has ended it: begin again.",

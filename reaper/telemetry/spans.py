@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 try:
@@ -18,8 +18,8 @@ except ImportError:
 else:
     _tracer = trace.get_tracer("reaper")
 
-if TYPE_CHECKING:
-    from reaper.queries.base import Intercept
+# What stands around every query, `reaper.queries.base.Intercept`.
+Intercept = Callable[..., Any]
 
 BACKEND, BATCH = "reaper.backend", "reaper.batch_id"
 _SPAN = "reaper.span"

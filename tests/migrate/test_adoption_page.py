@@ -99,7 +99,7 @@ def adopt_drain_verify_and_roll_back(application: Application, world: World) -> 
         assert app.verify().clean
 
     rows = [application.rows(name) for name in ("content", "pastes")]
-    for table in ("runs", "audit", "drift", "backend_owners"):
+    for table in ("runs", "audit", "drift", "backend_owners", "usage_processes", "usage_monthly"):
         world.sql(f"delete from reaper.{table}")
     migrate(application.dsn, to="base")
     assert catalogue(application.dsn, *schemas) == before

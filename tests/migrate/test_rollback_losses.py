@@ -166,10 +166,9 @@ USED = {
     ),
     "sightings": Thing(
         15,
-        """insert into reaper.sightings values ('default', 'zz', 1, now(), now(), now(), null);
-           insert into reaper.retired_keys values ('zz', now())""",
+        "insert into reaper.sightings values ('default', 'zz', 1, now(), now(), now(), null)",
         "1 names of objects that are about to be deleted",
-        "delete from reaper.sightings; delete from reaper.retired_keys",
+        "delete from reaper.sightings",
     ),
     "backend_owners": Thing(
         11,
@@ -218,7 +217,7 @@ USED = {
         """insert into reaper.delivery_dlq
              (outbox_id, webhook_id, event_id, type, data, occurred_at, attempts, buried_at)
            values (1, 1, gen_random_uuid(), 'webhook.test', '{}', now(), 1, now())""",
-        "1 DLQ entries of deliveries",
+        "1 deliveries in the DLQ",
         "delete from reaper.delivery_dlq",
     ),
     "copy_intents": Thing(

@@ -26,7 +26,7 @@ VERBS = {
         "disable",
     ),
     *("disown", "drain", "drop", "emit", "enable", "enqueue", "extend", "fail", "finish"),
-    *("fold", "free", "heartbeat"),
+    *("apply", "expire", "fold", "free", "heartbeat", "import", "suspect"),
     *("lease", "lock", "mark", "move", "pause", "postpone", "prune", "purge", "record", "register"),
     *(
         "reap",

@@ -44,7 +44,7 @@ def test_what_is_abandoned_goes_and_what_is_young_or_held_or_foreign_stays(
     query = "select uploads, upload_parts, upload_bytes, oldest_upload < now() - interval '10 days'"
     assert world.sql(f"{query} from reaper.reconciliations") == [(3, 2, 10, True)]
     # The intent names another upload than the one that its writer began and gave up.
-    world.sql("select reaper.note_put_upload(intent_id, 'another') from reaper.put_intents")
+    world.sql("select reaper.record_put_upload(intent_id, 'another') from reaper.put_intents")
     world.advance_clock("24 hours")
     in_process.run_service("multipart_cleanup")
     assert uploads.keys() == set()

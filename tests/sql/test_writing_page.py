@@ -98,7 +98,8 @@ def test_every_sqlstate_that_a_door_raises_is_on_the_page(db):
         " where p.pronamespace in ('reaper'::regnamespace, 'reaper_internal'::regnamespace)"
         "   and p.proname = any (array['begin_put', 'commit_put', 'abort_put', 'get_paste', 'copies_of',"
         "       'delete_paste', 'extend_paste', 'finish_put', 'add_reference', 'require_bytes',"
-        "       'require_put', 'require_expiry', 'require_read_committed', 'raise_code_taken'])",
+        "       'require_put', 'require_expiry', 'require_read_committed', 'raise_code_taken',"
+        "       'raise_no_room'])",
     )
     raised = set(re.findall(r"'(RP\d{3})'", sources))
     table = set(re.findall(r"`(RP\d{3})`", PAGE.read_text()))

@@ -235,13 +235,13 @@ CASES = (
         "no worker for a minute",
         lambda s: s.alone("122 seconds"),
         "stalled",
-        (("no worker is alive, and 8 services are due", "reaper worker"),),
+        (("no worker is alive, and 14 services are due", "reaper worker"),),
     ),
     Case(
         "no worker for an hour",
         lambda s: s.alone("1 hour"),
         "stalled",
-        (("no worker is alive, and 8 services are due", "for 59 min", "reaper worker"),),
+        (("no worker is alive, and 14 services are due", "for 59 min", "reaper worker"),),
     ),
     Case(
         "a service failing three times",

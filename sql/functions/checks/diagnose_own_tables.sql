@@ -12,7 +12,11 @@ as $$
                ('cleanup_queue', 'cleanup_queue_object_key'), ('invalidations', 'invalidations_due'), ('job_errors', 'job_errors_job'),
                ('object_locations', 'object_locations_object_key'), ('put_intents', 'put_intents_due'),
                ('put_intents', 'put_intents_object_key'), ('runs', 'runs_finished'), ('runs', 'runs_with_codes'),
-               ('services', 'services_service_key_key')
+               ('services', 'services_service_key_key'), ('sightings', 'sightings_age'), ('sightings', 'sightings_retired'),
+               ('usage_flushes', 'usage_flushes_flushed_at'), ('usage_processes', 'usage_processes_folded'), ('usage_processes', 'usage_processes_open'),
+               ('delivery_dlq', 'delivery_dlq_buried'), ('delivery_dlq', 'delivery_dlq_webhook'), ('notification_outbox', 'notification_outbox_delivered'),
+               ('notification_outbox', 'notification_outbox_lane'), ('notification_outbox', 'notification_outbox_lease'),
+               ('notification_outbox', 'notification_outbox_occurred'), ('webhooks', 'webhooks_name')
     ), lost as (
         select w.index
           from wanted w
@@ -28,6 +32,10 @@ as $$
         select 'stray_scan' where not exists (select from reaper.stray_scan)
         union all
         select 'unreferenced_scan' where not exists (select from reaper.unreferenced_scan)
+        union all
+        select 'copy_sweep' where not exists (select from reaper.copy_sweep)
+        union all
+        select 'state_snapshot' where not exists (select from reaper.state_snapshot)
     )
     select 'indexes of reaper', case when count(*) = 0 then 'ok' else 'fail' end,
            coalesce('missing: ' || string_agg(l.index, ', ' order by l.index), 'none is missing'),

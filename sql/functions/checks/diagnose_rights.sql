@@ -27,8 +27,10 @@ as $$
         select r.object, r.grantee, r.privilege_type
           from rights r
          where r.holds_data and r.grantee not in (0, r.owner) and not (r.object in ('settings', 'bindings') and r.privilege_type = 'SELECT')
-           and not (r.object in ('audit', 'drift', 'invalidations') and r.privilege_type = 'SELECT'
+           and not (r.object in ('audit', 'drift', 'invalidations', 'sightings', 'suspects') and r.privilege_type = 'SELECT'
                     and r.grantee in ('reaper_ops'::regrole, 'reaper_ro'::regrole))
+           -- The address of a webhook may hold a token, so readers see webhook_lanes alone.
+           and not (r.object = 'webhooks' and r.privilege_type = 'SELECT' and r.grantee = 'reaper_ops'::regrole)
         union all
         -- Of single columns only the settings are granted to operators; a role that sets the clock could let live pastes expire.
         select format('%s.%s', c.oid::regclass, a.attname), g.grantee, g.privilege_type

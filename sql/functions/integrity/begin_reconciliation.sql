@@ -1,4 +1,4 @@
--- begin_reconciliation: which passes to go on with. While the pass of one of these backends has not ended, only such passes are returned, each
+-- begin_reconciliation: which passes to continue. While the pass of one of these backends has not ended, only such passes are returned, each
 -- where it stands; else a new one is begun for all.
 create or replace function reaper.begin_reconciliation(p_backends text[])
     returns table (backend text, pass uuid, phase text, after_key text, untracked text)

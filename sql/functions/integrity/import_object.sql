@@ -7,6 +7,7 @@ create or replace function reaper.import_object(p_backend text, p_object_key tex
     set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now      timestamptz := reaper.clock();
@@ -36,14 +37,14 @@ begin
         end if;
         perform reaper_internal.record_implicit_copy(p_content_hash, null, v_now);
     end if;
-    -- After the locks, in a new statement: whoever knows the object by now keeps it.
+    -- After the locks, in a new statement: a row that names the object by now keeps it.
     if v_size <> p_size_bytes
        or exists (select from reaper.object_locations l where l.content_hash = p_content_hash and l.backend = p_backend)
        or exists (select from reaper.known_objects(p_backend, array[p_object_key]) as o where o.content_hash is distinct from p_content_hash or o.place <> 'content')
     then
         return 'refused';
     end if;
-    if reaper_internal.insert_copies(array[p_content_hash], array[p_backend], array[p_object_key], array[p_size_bytes], array[v_now], v_now) = 0 then
+    if reaper_internal.add_copies(array[p_content_hash], array[p_backend], array[p_object_key], array[p_size_bytes], array[v_now], v_now) = 0 then
         return 'refused';
     end if;
     perform reaper_internal.add_bytes(p_backend, p_used => p_size_bytes);

@@ -1,5 +1,5 @@
 -- record_listed: record what the comparison of one window of a bucket with the database found, and move the position behind it. One commit per
--- window, fenced by the pass and its position, so a pass may die anywhere and goes on where it was.
+-- window, fenced by the pass and its position, so a pass that died anywhere is continued where it was.
 -- Nothing is decided here: missing objects become suspects, unknown ones sightings. If too many are missing, the pass stops and forgets them.
 create or replace function reaper.record_listed(
     p_backend         text,

@@ -7,6 +7,7 @@ create or replace function reaper.record_own_objects(p_backend text, p_pass uuid
     set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now     timestamptz := reaper.clock();

@@ -1,5 +1,5 @@
 -- retire_untracked: the first of two steps by which objects without a row are deleted: from this commit on no new content can take their names
--- (RP004). Content that is being inserted by an open transaction cannot see that: settle_untracked() waits for it before it queues anything.
+-- (RP004). Content that is being inserted by an open transaction cannot see that: finish_untracked() waits for it before it queues anything.
 create or replace function reaper.retire_untracked(p_backend text, p_keys text[], p_older_than interval default '1 day')
     returns integer
     language plpgsql volatile security definer
@@ -37,6 +37,6 @@ end;
 $$;
 comment on function reaper.retire_untracked(text, text[], interval) is
     'Retires the names of those of these objects that no row names and that were seen for at least p_older_than (a day or more), so that they can be deleted; returns how many. '
-    'settle_untracked() queues them once no open transaction can name them any more. RP005 for a shorter age, RP006 outside read committed.';
+    'finish_untracked() queues them once no open transaction can name them any more. RP005 for a shorter age, RP006 outside read committed.';
 revoke all on function reaper.retire_untracked(text, text[], interval) from public;
 grant execute on function reaper.retire_untracked(text, text[], interval) to reaper_worker, reaper_ops;

@@ -8,8 +8,11 @@ create or replace function reaper.plan_lifecycle_rule(p_name text)
     language plpgsql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
     set timezone = 'UTC'
+    set plan_cache_mode = force_custom_plan
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set enable_hashjoin = off
+    set enable_mergejoin = off
     set jit = off
 as $$
 #variable_conflict use_column

@@ -20,7 +20,7 @@ values ('default', 'h', 10, reaper.clock() - interval '3 days', reaper.clock(), 
     on conflict (backend, object_key) do update set retired_at = null, barrier = null
 """
 RETIRE = "select reaper.retire_untracked('default', '{h}')"
-SETTLE = "select queued, in_use, waiting from reaper.settle_untracked()"
+SETTLE = "select queued, in_use, waiting from reaper.finish_untracked()"
 # The application stores bytes under their hash, then inserts both rows.
 CONTENT = "insert into content (content_hash, ref_count, size_bytes) values ('h', 1, 10)"
 PASTE = "insert into pastes (short_code, content_hash) values ('new', 'h')"

@@ -10,7 +10,7 @@ select reaper.record_listed('default', pass, after_key, null, %s, %s, %s, %s, %s
   from reaper.begin_reconciliation('{default}')
 """
 RETIRE = "select reaper.retire_untracked('default', %s)"
-SETTLE = "select queued from reaper.settle_untracked()"
+SETTLE = "select queued from reaper.finish_untracked()"
 
 
 def walk(scene: Scene, *unknown: str, missing: int = 0, expected: int = 1000, listed: int = 1000) -> str:
@@ -158,7 +158,7 @@ def an_upload_that_an_intent_holds_is_named(scene: Scene) -> None:
     put = scene.writer.begin("a", "h")
     held = "select count(*) from reaper.held_uploads('default', array[%s], '{one}')"
     assert scene.value(held, put.object_key) == 1
-    scene.db.execute("select reaper.note_put_upload(%s, 'another')", [put.intent_id])
+    scene.db.execute("select reaper.record_put_upload(%s, 'another')", [put.intent_id])
     assert scene.value(held, put.object_key) == 0
     assert scene.value(held, "no such key") == 0
 
@@ -186,7 +186,7 @@ MUTANTS = [
     mutant(
         "it is not looked again before an untracked object is queued",
         a_name_that_content_took_is_not_deleted,
-        function="settle_untracked",
+        function="finish_untracked",
         replace="where g.backend || '/' || g.object_key <> all (v_used)",
     ),
     mutant(
@@ -204,7 +204,7 @@ MUTANTS = [
     mutant(
         "open transactions are not waited for",
         nothing_is_queued_while_its_own_transaction_may_name_it,
-        function="settle_untracked",
+        function="finish_untracked",
         replace="and s.barrier < pg_snapshot_xmin(pg_current_snapshot())",
     ),
     mutant(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.copy_fixtures import Copier, backends, factor, places, state
-from tests.support.mutants.mutant import mutant
+from tests.support.mutants.mutant import Edit, Mutant, mutant
 from tests.support.mutants.scene import Scene, from_an_old_snapshot
 
 HASH = "ab" + "0" * 62
@@ -235,6 +235,13 @@ MUTANTS = [
         by="if true then",
     ),
     mutant(
+        "a bad copy is replaced without bytes",
+        a_put_of_content_whose_only_copy_is_bad_needs_its_bytes,
+        function="add_reference",
+        replace="perform reaper_internal.require_bytes(p_intent, p_uploaded); return",
+        by="return",
+    ),
+    mutant(
         "a moved name is not retired",
         a_moved_name_is_not_used_again_before_its_object_is_gone,
         function="enqueue_object",
@@ -329,11 +336,13 @@ MUTANTS = [
         function=JUDGE,
         replace="or (h.purpose <> 'replicate' and not h.is_verified)",
     ),
-    mutant(
+    Mutant(
         "the source of a move is not compared",
         the_source_of_a_move_goes_only_if_it_is_the_one_that_was_copied,
-        function="replace_copy",
-        replace="and l.object_key = p_intent.replaces_key",
+        (
+            Edit("replace_copy", "and l.object_key = p_intent.replaces_key"),
+            Edit("delete_copy", "and l.object_key = p_object_key"),
+        ),
     ),
     mutant(
         "copies reserve no room",

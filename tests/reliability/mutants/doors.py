@@ -254,7 +254,8 @@ MUTANTS = [
         "content is made without bytes",
         content_is_not_made_without_bytes,
         function="add_reference",
-        replace="perform …require_bytes(…);",
+        replace="perform reaper_internal.require_bytes(p_intent, p_uploaded); insert into",
+        by="insert into",
     ),
     mutant(
         "an intent that is gone makes a paste",

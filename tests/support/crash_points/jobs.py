@@ -338,14 +338,14 @@ def compare(app: App, _: Errand) -> None:
         q.untracked_summary(DAY)
         q.untracked_objects("default", DAY, "", 10)
         q.retire_untracked("default", [nobody], DAY)
-        q.settle_untracked(10)
+        q.finish_untracked(10)
         q.import_object("default", nobody, "a" * 64, 10)
         q.suspect_missing(nobody, "default", nobody)
         q.suspects_due("default", None, 10)
-        q.clear_suspects("default", [nobody])
+        q.delete_suspects("default", [nobody])
         q.record_digest_sample(0, 0)
         q.copies_to_scrub(nobody)
-        q.note_put_upload(uuid4(), nobody)
+        q.record_put_upload(uuid4(), nobody)
 
 
 def drain_unmarked(app: App, _: Errand) -> None:

@@ -1,4 +1,4 @@
-"""`.ci/run` installs what the model and poolers need where it can, and goes on without it elsewhere."""
+"""`.ci/run` installs what tests of the model, poolers, alerts and the page need, and goes on without."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = Path(__file__).parents[3] / ".ci/run"
 STEPS = ["run.py test", "run.py check"]
-SKIPPED = "the tests of the model or of poolers are skipped"
+SKIPPED = "the tests of the model, of poolers or of alerts are skipped"
 SKIPPED_BROWSER = "the tests of the page in a browser are skipped"
 
 
@@ -53,7 +53,7 @@ def steps(machine: Machine) -> list[str]:
 
 
 def test_what_is_there_is_not_installed(machine: Machine) -> None:
-    for name in ("spin", "gcc", "pgbouncer", "chromium", "apt-get"):
+    for name in ("spin", "gcc", "pgbouncer", "promtool", "chromium", "apt-get"):
         machine.add(name)
     assert SKIPPED not in machine.run().stderr
     assert machine.called("apt-get") == []
@@ -67,7 +67,7 @@ def test_what_is_missing_is_installed_in_silence(machine: Machine) -> None:
     calls = machine.called("apt-get")
     assert all(call.startswith("install ") for call in calls)
     assert [call.partition("--no-install-recommends ")[2] for call in calls] == [
-        "spin gcc libc6-dev pgbouncer",
+        "spin gcc libc6-dev pgbouncer prometheus",
         "chromium",
     ]
     assert steps(machine) == STEPS

@@ -1,8 +1,8 @@
--- settle_untracked: the second step: queue objects whose retirement every writer has seen. A name that is retired in the sight of this
--- transaction gets its number as barrier; whoever inserted a row without seeing the retirement has a lower one. (The snapshot's xmax would not
+-- finish_untracked: the second step: queue objects whose retirement every writer has seen. A name that is retired in the sight of this
+-- transaction gets its number as barrier; one that inserted a row without seeing the retirement has a lower one. (The snapshot's xmax would not
 -- do: it is behind the last transaction that ended, and one that runs may have a higher number.) Once all up to the barrier have ended, a new
 -- statement looks once more: what content names by now is left and may be used again.
-create or replace function reaper.settle_untracked(p_limit integer default 1000)
+create or replace function reaper.finish_untracked(p_limit integer default 1000)
     returns table (queued integer, in_use integer, waiting integer)
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
@@ -43,7 +43,7 @@ begin
          using unnest(v_ready.backends, v_ready.keys) as r (backend, object_key)
          where s.backend = r.backend and s.object_key = r.object_key
         returning s.backend, s.object_key, s.size_bytes
-    ), owed as (
+    ), entered as (
         insert into reaper.cleanup_queue (backend, object_key, size_bytes, queued_at, next_attempt)
         select g.backend, g.object_key, g.size_bytes, v_now, v_now
           from gone g
@@ -53,16 +53,16 @@ begin
         returning cleanup_queue.backend, cleanup_queue.size_bytes
     ), booked as (
         insert into reaper.byte_deltas (backend, orphan_bytes)
-        select o.backend, sum(o.size_bytes) from owed o group by o.backend having sum(o.size_bytes) <> 0
+        select e.backend, sum(e.size_bytes) from entered e group by e.backend having sum(e.size_bytes) <> 0
     )
-    select (select count(*) from owed), (select count(*) from gone) into queued, in_use;
+    select (select count(*) from entered), (select count(*) from gone) into queued, in_use;
     in_use := in_use - queued;
     perform reaper_internal.free_names(v_ready.keys);
     waiting := (select count(*) from reaper.sightings s where s.retired_at is not null);
     return next;
 end;
 $$;
-comment on function reaper.settle_untracked(integer) is
+comment on function reaper.finish_untracked(integer) is
     'Queues objects for deletion whose names retire_untracked() has retired, once no transaction is open that began before. Returns how many it queued, how many content names by now (their names may be used again), and how many still wait. RP006 outside read committed.';
-revoke all on function reaper.settle_untracked(integer) from public;
-grant execute on function reaper.settle_untracked(integer) to reaper_worker, reaper_ops;
+revoke all on function reaper.finish_untracked(integer) from public;
+grant execute on function reaper.finish_untracked(integer) to reaper_worker, reaper_ops;
