@@ -1,4 +1,4 @@
-"""Monthly limits and copies: a used-up month takes none, gives none where another one is, and moves none."""
+"""Monthly limits and copies: a used-up month takes none, and is read only where no other copy is."""
 
 import json
 from uuid import uuid4

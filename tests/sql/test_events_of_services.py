@@ -1,4 +1,4 @@
-"""What the services decide is told in the same transaction, as the event's schema says, or not at all."""
+"""What services decide is told in the same transaction: as its schema says, once, or not at all."""
 
 import json
 from collections.abc import Callable

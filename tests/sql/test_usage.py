@@ -236,12 +236,10 @@ def test_the_state_shows_bad_copies_wants_and_open_uploads_and_reads_no_good_cop
         ("multipart_uploads", None, 0),
     }
     for number, trouble in enumerate(("missing", "corrupt", "corrupt")):
-        db.execute(
-            "select reaper.report_copy(%s, 'east', %s, %s)", [f"h{number}", f"key of h{number}", trouble]
-        )
-    db.execute(
-        "select reaper.record_uploads('east', 4, null, 0, 0), reaper.record_uploads('b', 1, null, 0, 0)"
-    )
+        bad = [f"h{number}", f"key of h{number}", trouble]
+        db.execute("select reaper.report_copy(%s, 'east', %s, %s)", bad)
+    for backend, uploads in ("east", 4), ("west", 1):
+        db.execute("select reaper.record_uploads(%s, %s, null, 0, 0)", [backend, uploads])
     assert set(db.execute(gauges).fetchall()) == {
         ("copies", "missing", 1),
         ("copies", "corrupt", 2),

@@ -73,9 +73,8 @@ def test_an_endpoint_that_is_well_is_served_as_fast_beside_four_in_trouble_as_al
             world.sql(ADD, name, endpoint.url())
         world.sql(ADD, "down", f"http://127.0.0.1:{down}/")
         beside = seconds_for(world, well, events, slow)
-        print(
-            f"\n{events} events: {alone:.2f} s alone, {beside:.2f} s beside four: {beside / alone:.2f} times"
-        )
+        ratio = beside / alone
+        print(f"\n{events} events: {alone:.2f} s alone, {beside:.2f} s beside four: {ratio:.2f} times")
         # The others do have work of their own, and a busy machine is no clock: far from 5 s for each event.
         assert beside < 5 * alone + 5
         assert well.repeated == {}

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from tests.support.copy_fixtures import Copier, backends, factor, state
 from tests.support.mutants.mutant import mutant
 from tests.support.mutants.scene import Scene
 
@@ -40,6 +41,47 @@ def a_release_and_its_event_are_one(scene: Scene) -> None:
     scene.due("b")
     scene.value("select released from reaper.reap_expired()")
     assert scene.column(QUEUED) == ["batch.released"] * 2
+
+
+def stored_on_east(scene: Scene) -> Copier:
+    """A content on a backend that is drained then."""
+    scene.db.execute(ADD)
+    backends(scene.db, "east")
+    state(scene.db, "default", "readonly")
+    scene.stored("a", "h")
+    state(scene.db, "default", "active")
+    state(scene.db, "east", "draining")
+    return Copier(scene.db)
+
+
+def a_move_is_no_repair(scene: Scene) -> None:
+    assert stored_on_east(scene).replicate() == ["moved"]
+    assert scene.column(QUEUED) == []
+
+
+def a_backend_is_drained_once_when_nothing_is_owed_there(scene: Scene) -> None:
+    copier = stored_on_east(scene)
+    copier.replicate()
+    copier.sweep()
+    assert scene.column(QUEUED) == []
+    scene.db.execute("delete from reaper.cleanup_queue")
+    copier.sweep()
+    copier.sweep()
+    assert scene.column(QUEUED) == ["backend.drained"]
+
+
+def what_has_not_been_tried_is_not_stuck(scene: Scene) -> None:
+    scene.db.execute(ADD)
+    backends(scene.db, "east", quota=5)
+    factor(scene.db, 2)
+    scene.stored("a", "h")
+    copier = Copier(scene.db)
+    copier.sweep()
+    assert scene.column(QUEUED) == []
+    copier.claim_copies()
+    scene.clock.advance("61 minutes")
+    copier.sweep()
+    assert scene.column(QUEUED) == ["replication.stuck"]
 
 
 def a_failed_service_is_told_once(scene: Scene) -> None:
@@ -242,6 +284,26 @@ MUTANTS = [
         a_copy_tells_nobody,
         function="due_webhooks",
         replace="and (select i.is_recorded_here from reaper.installation_identity() as i)",
+    ),
+    mutant(
+        "a move is told as a repair",
+        a_move_is_no_repair,
+        function="emit_repaired",
+        replace="p_replaced.trouble is not null and ",
+    ),
+    mutant(
+        "a drained backend is told of with each sweep",
+        a_backend_is_drained_once_when_nothing_is_owed_there,
+        function="record_change",
+        replace="set state = p_state, changed_at = reaper.clock()",
+        by="set changed_at = reaper.clock()",
+    ),
+    mutant(
+        "whatever wants a copy is stuck",
+        what_has_not_been_tried_is_not_stuck,
+        function="emit_stuck",
+        replace="w.good > 0 and w.last_error = reaper_internal.no_place_error()",
+        by="w.good > 0",
     ),
     mutant(
         "any variable signs",

@@ -3,6 +3,7 @@
 import json
 from uuid import UUID
 
+from tests.support.copy_fixtures import Copier, backends, factor, places
 from tests.support.mutants.mutant import Mutant, mutant
 from tests.support.mutants.scene import Scene
 
@@ -83,6 +84,42 @@ def a_crossing_is_announced_once(scene: Scene) -> None:
     assert scene.value("select reaper.record_nearly_full()") == 1
 
 
+def copying(scene: Scene) -> Copier:
+    """A content on default whose second copy may go to east."""
+    backends(scene.db, "east")
+    scene.stored("a", "h")
+    factor(scene.db, 2)
+    copier = Copier(scene.db)
+    copier.sweep()
+    return copier
+
+
+def a_used_up_month_takes_no_copy(scene: Scene) -> None:
+    copier = copying(scene)
+    [home] = places(scene.db, "h")
+    [away] = {"default", "east"} - {home}
+    use_up(scene, away)
+    assert copier.claim_copies() == []
+
+
+def a_used_up_month_is_read_last(scene: Scene) -> None:
+    copier = copying(scene)
+    copier.replicate()
+    backends(scene.db, "west")
+    factor(scene.db, 3)
+    copier.sweep()
+    use_up(scene, "default")
+    [task] = copier.claim_copies()
+    assert task.sources == ["east", "default"]
+
+
+def use_up(scene: Scene, backend: str) -> None:
+    scene.db.execute("select reaper.set_limit(%s, 'monthly_requests', 5, 'why')", [backend])
+    row = {"process": str(UUID(int=1)), "backend": backend, "requests_read": 5}
+    rows = json.dumps([{**row, "month": str(scene.value(f"select {MONTH}"))}])
+    scene.db.execute("select reaper.flush_usage(gen_random_uuid(), %s)", [rows])
+
+
 def a_young_snapshot_is_not_taken_again(scene: Scene) -> None:
     look = "select taken_at from reaper.refresh_state()"
     assert scene.value(look) == scene.value(look)
@@ -152,11 +189,26 @@ MUTANTS: list[Mutant] = [
         by="> l.amount",
     ),
     mutant(
+        "copies are placed whatever the month has used",
+        a_used_up_month_takes_no_copy,
+        function="lock_places",
+        replace="and not reaper_internal.is_used_up(h.backend, 'monthly_ingress')",
+        by="",
+    ),
+    mutant(
+        "sources are read whatever the month has used",
+        a_used_up_month_is_read_last,
+        function="copy_tasks",
+        replace="order by h.is_used_up, k.verified_at",
+        by="order by k.verified_at",
+        times=2,
+    ),
+    mutant(
         "each look announces",
         a_crossing_is_announced_once,
         function="announce_nearly_full",
-        replace="return found",
-        by="return true",
+        replace="if not found then",
+        by="if false then",
     ),
     mutant(
         "what is below again stays announced",
