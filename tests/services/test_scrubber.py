@@ -98,14 +98,14 @@ def test_altered_truncated_and_deleted_copies_are_exact_again_and_nothing_good_i
         spoil(copies.folder_of(backend), keys[at : at + bad], flipped)
         spoil(copies.folder_of(backend), keys[at + bad : at + 2 * bad], lambda data: data[:100])
         copies.backends[backend].drop(*keys[at + 2 * bad : at + 3 * bad])
-    figures = copies.tick(app, "scrubber").figures
+    figures = copies.serve(app, "scrubber").figures
     assert figures["corrupt"] == 4 * bad
     assert figures["suspected"] == 2 * bad
     assert troubles(copies) == {("default", "corrupt", 2 * bad), ("east", "corrupt", 2 * bad)}
     # Nothing is deleted before another good copy is there.
     assert len(wrong_objects(copies)) == 4 * bad
     copies.advance_clock("16 minutes")
-    assert copies.tick(app, "scrubber").figures["missing"] == 2 * bad
+    assert copies.serve(app, "scrubber").figures["missing"] == 2 * bad
     assert sum(row[2] for row in troubles(copies)) == 6 * bad
     copies.see_to_copies(app)
     assert troubles(copies) == set()
@@ -113,14 +113,14 @@ def test_altered_truncated_and_deleted_copies_are_exact_again_and_nothing_good_i
     assert {name: len(copies.keys(name)) for name in copies.backends} == {"default": number, "east": number}
     assert copies.sql("select * from reaper.check_invariants()") == []
     copies.set(scrub_every="0")
-    assert copies.tick(app, "scrubber").figures["verified"] >= 2 * number
+    assert copies.serve(app, "scrubber").figures["verified"] >= 2 * number
 
 
 def test_the_only_copy_is_kept_however_bad_and_named(copies: CopiesWorld, app: App) -> None:
     keys = stock(copies, 10, "default")
     copies.set(replication_factor=1)
     spoil(copies.folder_of("default"), keys, flipped)
-    assert copies.tick(app, "scrubber").figures["corrupt"] == 10
+    assert copies.serve(app, "scrubber").figures["corrupt"] == 10
     copies.see_to_copies(app, rounds=3)
     assert copies.keys() == set(keys)
     reasons = copies.value("select reaper.attention_reasons()")
@@ -147,7 +147,7 @@ class LyingStore:
 def test_a_store_that_lies_once_causes_no_verdict(copies: CopiesWorld) -> None:
     stock(copies, 60, "default", "east")
     with copies.app(wrap_store=lambda _, store: LyingStore(store)) as app:
-        figures = copies.tick(app, "scrubber").figures
+        figures = copies.serve(app, "scrubber").figures
     assert figures["lied"] == figures["verified"] == 120
     assert figures["corrupt"] == figures["suspected"] == 0
     assert troubles(copies) == set()
@@ -158,11 +158,11 @@ def test_too_many_corrupt_copies_stop_the_run_and_none_is_recorded(copies: Copie
     copies.set(replication_factor=1)
     spoil(copies.folder_of("default"), keys[:60], flipped)
     with pytest.raises(scrubber.ScrubBraked, match="copies are corrupt, more than"):
-        copies.tick(app, "scrubber")
+        copies.serve(app, "scrubber")
     assert troubles(copies) == set()
     assert copies.value("select scrub_brake is not null from reaper.integrity where backend = 'default'")
     spoil(copies.folder_of("default"), keys[:60], flipped)
-    copies.tick(app, "scrubber")
+    copies.serve(app, "scrubber")
     assert copies.value("select scrub_brake is null from reaper.integrity where backend = 'default'")
     assert copies.value("select share_verified from reaper.integrity where backend = 'default'") is not None
 
@@ -174,7 +174,7 @@ def test_names_that_are_no_digests_of_the_stored_bytes_make_nothing_corrupt(
     for n in range(5):
         run(copies, {"hash": f"{n:064x}", "key": f"{n:064x}", "size": 100 + n, "backends": ["default"]})
         copies.backends["default"].store(f"{n:064x}", b"compressed")
-    figures = copies.tick(app, "scrubber").figures
+    figures = copies.serve(app, "scrubber").figures
     assert (figures["verified"], figures["corrupt"]) == (5, 0)
     assert copies.value("select content_digest from reaper.settings") == "unknown"
 
@@ -184,7 +184,7 @@ def test_a_hundred_objects_with_their_hash_prove_that_hashes_are_digests(
 ) -> None:
     copies.set(content_digest="unknown", replication_factor=1)
     stock(copies, 100, "default")
-    copies.tick(app, "scrubber")
+    copies.serve(app, "scrubber")
     assert copies.value("select content_digest from reaper.settings") == "sha256"
 
 
@@ -197,8 +197,8 @@ def test_a_limit_of_bytes_a_day_is_kept_and_the_round_goes_on_the_next_day(
     copies.set(replication_factor=1, scrub_bytes_per_day=300 * 20)
     done = []
     for _ in range(5):
-        done.append(copies.tick(app, "scrubber").figures["verified"])
-        assert copies.tick(app, "scrubber").figures["verified"] <= 1
+        done.append(copies.serve(app, "scrubber").figures["verified"])
+        assert copies.serve(app, "scrubber").figures["verified"] <= 1
         copies.advance_clock("1 day")
     assert sum(done) >= 60
     assert max(done) <= 20 + 2 * scrubber.AT_A_TIME
