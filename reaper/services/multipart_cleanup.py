@@ -5,7 +5,7 @@ Their parts cost money, and no listing of objects shows them.
 Each backend's open uploads below our prefix are looked at. One whose last part is older than
 `settings.multipart_max_age` is aborted with its parts, unless a put or a copy that is not settled holds it.
 The parts are looked at right before, so an upload that is slow and lives keeps them; a writer that returns is
-told so, and begins again.
+told so, and begins again. A backend whose circuit is open is skipped, which the figures say.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from datetime import datetime
 from itertools import islice
 
 from reaper.concurrency import for_each
-from reaper.errors import NotSupported, ReaperError
+from reaper.errors import CircuitOpen, NotSupported, ReaperError
 from reaper.model import OpenUpload, UploadedParts
 from reaper.ports import ObjectStore
 from reaper.services.base import Context, Service, Tick
@@ -29,7 +29,7 @@ def tick(context: Context) -> Tick:
     """Look at every backend, side by side; one that fails keeps no other from being looked at."""
     before = context.ask(lambda q: q.stale_uploads_before())
     looks = for_each(context.stores, lambda name: _look(context, name, before))
-    figures = Counter(looked_at=0, aborted=0, parts=0, bytes=0, held=0, unsupported=0)
+    figures = Counter(looked_at=0, aborted=0, parts=0, bytes=0, held=0, unsupported=0, skipped=0)
     for look in looks.values():
         figures.update(look.figures)
     for look in looks.values():
@@ -44,6 +44,9 @@ def _look(context: Context, backend: str, before: datetime) -> BackendLook:
         look.run()
     except NotSupported:
         look.figures["unsupported"] += 1
+    except CircuitOpen:
+        # The circuit has named the failure.
+        look.figures["skipped"] += 1
     except ReaperError as error:
         look.failure = error
     return look

@@ -3,6 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
+from reaper.errors import Unreachable
+from tests.support.two_backends import TwoBackends
 from tests.support.worker_world import InProcessWorker, WorkerWorld
 
 BEGIN = "select object_key from reaper.begin_put('slow', repeat('a', 64), 10, null)"
@@ -39,7 +43,9 @@ def test_what_is_abandoned_goes_and_what_is_young_or_held_or_foreign_stays(
     uploads.begin(held, LONG_AGO, LONG_AGO)
     in_process.run_service("multipart_cleanup")
     figures = world.result("multipart_cleanup")[0]
-    assert figures == {"looked_at": 5, "aborted": 2, "parts": 2, "bytes": 10, "held": 1, "unsupported": 0}
+    assert figures == {
+        "looked_at": 5, "aborted": 2, "parts": 2, "bytes": 10, "held": 1, "unsupported": 0, "skipped": 0,
+    }  # fmt: skip
     assert uploads.keys() == {"slow", "young", held}
     query = "select uploads, upload_parts, upload_bytes, oldest_upload < now() - interval '10 days'"
     assert world.sql(f"{query} from reaper.reconciliations") == [(3, 2, 10, True)]
@@ -62,3 +68,19 @@ def test_a_store_that_cannot_list_uploads_is_counted_and_no_failure(
         del world.s3.scripts["list_multipart_uploads"]
     figures, failure, *_ = world.result("multipart_cleanup")
     assert (figures["unsupported"], failure) == (1, None)
+
+
+def test_a_backend_that_is_away_fails_the_run_once_and_is_skipped_while_its_circuit_is_open(
+    pair: TwoBackends,
+) -> None:
+    pair.sql("update reaper.settings set circuit_failures = 2")
+    pair.cut("cold")
+    with pair.in_process_worker() as in_process:
+        with pytest.raises(Unreachable):
+            in_process.run_service("multipart_cleanup")
+        pair.sql("select reaper.record_backend_failure('cold', 'no connection')")
+        assert pair.circuit("cold") == "open"
+        in_process.run_service("multipart_cleanup")
+    figures, failure, *_ = pair.result("multipart_cleanup")
+    assert (figures["skipped"], failure) == (1, None)
+    assert pair.sql("select backend from reaper.reconciliations where uploads = 0") == [("default",)]
