@@ -239,6 +239,8 @@ class App(Adapters):
             self.settings.dsn, self._queue_schema(), self.telemetry.notification_ignored
         )
         jobs = tasks.make_app(connector, lambda: runtime)
+        # Not by a guest: what each process of `procrastinate worker --one-shot` queues is left to the next.
+        runtime.dispatcher.start(runtime.runner.services.values())
         with runtime.heartbeat as heartbeat:
             health = ProcessHealth(lambda: heartbeat.age, self._ask_health)
             process = WorkerProcess(jobs, options, self.stop, health, self.telemetry)
@@ -268,7 +270,6 @@ class App(Adapters):
         self._require_queue()
         runner, dispatcher = self.runner(slots, services), self.dispatcher()
         dispatcher.register(runner.services.values())
-        dispatcher.start(runner.services.values())
         return Runtime(dispatcher, runner, self.heartbeat(takes_jobs=True))
 
     def _ask_health(self) -> Health:

@@ -100,7 +100,7 @@ class Service:
     # Alone only where Redis is configured, whether or not it answers.
     only_locked_with_redis: bool = False
     enabled: bool = True
-    # Whether a worker that starts queues it at once, whatever the schedule says.
+    # Whether `reaper worker` queues it at once when it starts, whatever the schedule says.
     at_start: bool = False
     # Whether it deletes or stores objects; who runs one by hand finds out first whose the buckets are.
     changes_buckets: bool = True
