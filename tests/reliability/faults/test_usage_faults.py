@@ -23,12 +23,13 @@ from tests.support.valkey_servers import TunedValkey
 from tests.support.world import World
 
 AT_ONCE = 4
+PROCESSES = 14
 MOMENTS = ("before", "after", "lost")
 POINTS = ("flush_usage", "usage.publish", "now")
 TO_THE_END_OF_MONTH = """
 select date_trunc('month', (reaper.clock() + interval '1 month') at time zone 'UTC')
        - reaper.clock() at time zone 'UTC'
-       - interval '1500 ms'
+       - interval '5 minutes'
 """
 REQUESTS = "requests_read + requests_write + requests_list + requests_delete"
 BY_PROCESS = f"""
@@ -56,6 +57,7 @@ class Storm:
     ordeal: Ordeal
     away: str
     users: list[tuple[str, bool]] = field(default_factory=list)
+    turned: bool = False
 
     def run(self, processes: int) -> None:
         running = []
@@ -65,11 +67,19 @@ class Storm:
             while self.users == [] or running or processes:
                 while processes and len(running) < AT_ONCE:
                     running.append(self.hatch())
-                    processes -= 1
+                    # As many again in the next month.
+                    processes -= self.turned or processes > PROCESSES // 2
                 self.happen(client)
                 usage_flush.tick(tick)
+                self.turn_the_month()
                 running = [each for each in running if not self.is_over(*each)]
             usage_flush.tick(tick)
+
+    def turn_the_month(self) -> None:
+        """Once somebody's usage of the old one is known, whatever others have not told yet."""
+        if not self.turned and self.world.value("select exists (select from reaper.usage_processes)"):
+            self.world.advance_clock("5 minutes")
+            self.turned = True
 
     def hatch(self):
         number = len(self.users)
@@ -145,7 +155,7 @@ def test_what_s3_saw_is_what_postgresql_says_but_for_what_the_dead_had_not_told(
     with closed_port() as port:
         storm = Storm(world, s3_double, ordeal, f"redis://127.0.0.1:{port}")
         for _ in ordeal.rounds():
-            storm.run(14)
+            storm.run(PROCESSES)
             lost = storm.judge()
         seen = sum(used.requests for used in s3_double.used.values())
         ordeal.survived("requests", seen)
