@@ -116,9 +116,9 @@ class Notifications(Area):
         return int(self._db.value("select reaper.remove_webhook(%s)", name))
 
     @commits
-    def enable_webhook(self, name: str) -> None:
+    def enable_webhook(self, name: str, reason: str | None = None) -> None:
         """Deliver to the webhook again, at once."""
-        self._db.value("select reaper.enable_webhook(%s)", name)
+        self._db.value("select reaper.enable_webhook(%s, %s)", name, reason)
 
     @commits
     def disable_webhook(self, name: str, reason: str) -> None:
