@@ -34,8 +34,8 @@ select 900000 + i, w.webhook_id, gen_random_uuid(), 'drain.finished', '{}', reap
        reaper.clock() - interval '1 day'
   from reaper.webhooks w cross join generate_series(1, 12) as i
  where w.name = 'pager';
-insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, trouble, trouble_at)
-select md5('c' || i), 'east', 'bad/' || i, 20000, (array['missing', 'corrupt'])[i % 2 + 1], reaper.clock() - interval '3 hours'
+insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at, trouble, trouble_at)
+select md5('c' || i), 'east', 'bad/' || i, 20000, reaper.clock() - interval '9 days', (array['missing', 'corrupt'])[i % 2 + 1], reaper.clock() - interval '3 hours'
   from generate_series(101, 104) as i;
 insert into reaper.copy_wants (content_hash, good, reason, queued_at, last_error, next_attempt)
 select o.content_hash, 0, o.trouble, o.trouble_at, format('%s on east: %s', o.object_key, o.trouble), reaper.clock() + interval '1 hour'
