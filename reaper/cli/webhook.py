@@ -16,6 +16,7 @@ from reaper.cli.database_connection import asking
 from reaper.cli.progress import counted
 from reaper.cli.tables import Column, show_fields, show_table
 from reaper.errors import Exit, ReaperError
+from reaper.ops.webhook_phase import is_in_trouble
 
 if TYPE_CHECKING:
     from reaper.model import Answer, Request
@@ -110,7 +111,7 @@ def list_webhooks(as_json: options.Json = False, database_url: options.Dsn = Non
             *(Column("waiting", number=True), Column("given up", number=True), Column("state", wraps=True)),
         )
         show_table(columns, [_row(lane) for lane in lanes])
-    raise typer.Exit(Exit.BEHIND if any(map(_is_in_trouble, lanes)) else Exit.OK)
+    raise typer.Exit(Exit.BEHIND if any(map(is_in_trouble, lanes)) else Exit.OK)
 
 
 @group.command("test")
@@ -242,11 +243,6 @@ def _show_changed(q: Queries, name: str, what: str, as_json: bool) -> None:
         formatting.print_json(next(lane for lane in q.webhooks() if lane.name == name))
     else:
         typer.echo(f"webhook {name} {what}")
-
-
-def _is_in_trouble(lane: WebhookLane) -> bool:
-    gone = not lane.enabled and (lane.disabled_reason or "").startswith("the endpoint answered 410")
-    return gone or bool(lane.held_reason or lane.given_up or (lane.enabled and lane.failures))
 
 
 def _row(lane: WebhookLane) -> tuple[str, ...]:

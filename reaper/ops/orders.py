@@ -7,7 +7,7 @@ reaper.audit with its reason. What takes many batches stops after a while, says 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -17,12 +17,15 @@ from reaper.ops import dlq
 from reaper.ops.service_phase import Phase, phase
 from reaper.queries import Queries
 from reaper.queries.dlq import DlqFilter
+from reaper.queries.notifications import Replay, WebhookLane
 from reaper.queries.services import ServiceState
 
 # How long one order may take; a browser waits for it.
 BUDGET = timedelta(seconds=8)
 # What health counts to.
 COUNTED = 100_000
+# Events that one statement queues again.
+REPLAYED = 1000
 Given = Mapping[str, str]
 
 
@@ -164,13 +167,17 @@ def _disable(q: Queries, given: Given, reason: str) -> str:
 # Deletions that were given up.
 
 
-def _filter(given: Given) -> DlqFilter:
+def _seen(given: Given) -> datetime | None:
+    """When the operator looked; what came later is no part of the order."""
     before = given.get("before")
     try:
-        seen = datetime.fromisoformat(before) if before else None
+        return datetime.fromisoformat(before) if before else None
     except ValueError:
         raise BadArgument("before is no time", "Go back to the page and choose the order again.") from None
-    return DlqFilter(given.get("backend") or None, given.get("cause") or None, before=seen)
+
+
+def _filter(given: Given) -> DlqFilter:
+    return DlqFilter(given.get("backend") or None, given.get("cause") or None, before=_seen(given))
 
 
 def _preview_dlq(q: Queries, given: Given, effect: str, warning: str | None = None) -> Preview:
@@ -297,6 +304,78 @@ def _disable_policy(q: Queries, given: Given, reason: str) -> str:
     return f"policy {given['name']} is disabled"
 
 
+# Lifecycle rules and webhooks.
+
+
+def _preview_enable_rule(q: Queries, given: Given) -> Preview:
+    forecast = q.plan_lifecycle_rule(given.get("name", ""))
+    freed = f"{_count(forecast.objects_freed, 'object')} now, {format_size(forecast.bytes_freed)}"
+    effect = (
+        f"Makes pastes due from before {forecast.cutoff:%Y-%m-%d %H:%M:%S %Z}, and later ones too.",
+        f"Drains delete what is due: {freed}.",
+    )
+    return Preview(effect, _count(forecast.rows_matching, "paste"))
+
+
+def _enable_rule(q: Queries, given: Given, reason: str) -> str:
+    q.enable_lifecycle_rule(given["name"], reason)
+    return f"rule {given['name']} is enabled"
+
+
+def _preview_disable_rule(q: Queries, given: Given) -> Preview:
+    if given.get("name") not in {rule.name for rule in q.lifecycle_rules()}:
+        raise BadArgument(f"there is no rule {given.get('name')!r}", "See the section Lifecycle.")
+    effect = "Nothing more becomes due by this rule until it is enabled again; what is due stays due."
+    return Preview((effect,), "none")
+
+
+def _disable_rule(q: Queries, given: Given, reason: str) -> str:
+    q.disable_lifecycle_rule(given["name"], reason)
+    return f"rule {given['name']} is disabled"
+
+
+def _lane(q: Queries, given: Given) -> WebhookLane:
+    for lane in q.webhooks():
+        if lane.name == given.get("name"):
+            return lane
+    raise BadArgument(f"there is no webhook {given.get('name')!r}", "See the section Webhooks.")
+
+
+def _preview_enable_webhook(q: Queries, given: Given) -> Preview:
+    lane = _lane(q, given)
+    effect = (f"Sends to {lane.endpoint} again, at once: what waits, and what happens from now on.",)
+    missed = None if lane.enabled else "What happened while it was disabled is not sent later."
+    return Preview(effect, f"{_counted(lane.waiting, 'waiting event')}", warning=missed)
+
+
+def _enable_webhook(q: Queries, given: Given, reason: str) -> str:
+    q.enable_webhook(given["name"], reason)
+    return f"webhook {given['name']} is enabled"
+
+
+def _preview_replay(q: Queries, given: Given) -> Preview:
+    lane = _lane(q, given)
+    effect = (
+        f"Queues for {lane.endpoint} again what was given up, under the same ids.",
+        "An endpoint that has had one of them knows it by its id.",
+    )
+    disabled = None if lane.enabled else "The webhook is disabled: nothing is sent before it is enabled."
+    seen = {"before": q.now().isoformat()}
+    return Preview(effect, _counted(lane.given_up, "event") + " given up", seen, disabled)
+
+
+def _replay(q: Queries, given: Given, reason: str) -> str:
+    chosen = Replay(dlq_only=True, before=_seen(given))
+    number, cut_short = _until_budget(_replayed(q, given["name"], chosen, reason))
+    more = "; stopped after a while, give the order again for the rest" if cut_short else ""
+    return f"{_count(number, 'event')} queued again{more}"
+
+
+def _replayed(q: Queries, name: str, chosen: Replay, reason: str) -> Iterator[int]:
+    while number := q.replay_deliveries(name, chosen, REPLAYED, reason):
+        yield number
+
+
 _SPAN = Choice("span", "For how long", "1 h", "30 min, 2 h, 1 d; up to 30 d")
 ORDERS = {
     order.name: order
@@ -319,5 +398,16 @@ ORDERS = {
             is_grave=True,
         ),
         Order("disable-policy", "Disable", "disable_policy", _preview_disable_policy, _disable_policy),
+        Order(
+            "enable-rule",
+            "Enable",
+            "enable_lifecycle_rule",
+            _preview_enable_rule,
+            _enable_rule,
+            is_grave=True,
+        ),
+        Order("disable-rule", "Disable", "disable_lifecycle_rule", _preview_disable_rule, _disable_rule),
+        Order("enable-webhook", "Enable", "enable_webhook", _preview_enable_webhook, _enable_webhook),
+        Order("replay", "Send again", "replay_deliveries", _preview_replay, _replay),
     )
 }

@@ -84,14 +84,14 @@ class Lifecycle(Area):
         )
 
     @commits
-    def enable_lifecycle_rule(self, name: str) -> None:
+    def enable_lifecycle_rule(self, name: str, reason: str | None = None) -> None:
         """Let pastes become due by it."""
-        self._db.value("select reaper.enable_lifecycle_rule(%s)", name)
+        self._db.value("select reaper.enable_lifecycle_rule(%s, %s)", name, reason)
 
     @commits
-    def disable_lifecycle_rule(self, name: str) -> None:
+    def disable_lifecycle_rule(self, name: str, reason: str | None = None) -> None:
         """Let nothing become due by it."""
-        self._db.value("select reaper.disable_lifecycle_rule(%s)", name)
+        self._db.value("select reaper.disable_lifecycle_rule(%s, %s)", name, reason)
 
     @commits
     def remove_lifecycle_rule(self, name: str) -> None:

@@ -116,9 +116,9 @@ class Notifications(Area):
         return int(self._db.value("select reaper.remove_webhook(%s)", name))
 
     @commits
-    def enable_webhook(self, name: str) -> None:
+    def enable_webhook(self, name: str, reason: str | None = None) -> None:
         """Deliver to the webhook again, at once."""
-        self._db.value("select reaper.enable_webhook(%s)", name)
+        self._db.value("select reaper.enable_webhook(%s, %s)", name, reason)
 
     @commits
     def disable_webhook(self, name: str, reason: str) -> None:
@@ -131,13 +131,13 @@ class Notifications(Area):
         self._db.value("select reaper.rotate_webhook_secret(%s, %s, %s)", name, secret_env, keep_old)
 
     @commits
-    def replay_deliveries(self, name: str, chosen: Replay, limit: int) -> int:
+    def replay_deliveries(self, name: str, chosen: Replay, limit: int, reason: str | None = None) -> int:
         """Queue a batch of events for delivery again; returns how many."""
         return int(
             self._db.value(
-                "select reaper.replay_deliveries(%s, %s, %s, %s, %s, %s, %s)",
+                "select reaper.replay_deliveries(%s, %s, %s, %s, %s, %s, %s, %s)",
                 *(name, chosen.since, chosen.until),
                 None if chosen.event_ids is None else list(chosen.event_ids),
-                *(chosen.dlq_only, chosen.before, limit),
+                *(chosen.dlq_only, chosen.before, limit, reason),
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from reaper.queries.base import Area, reads
 
@@ -69,6 +70,80 @@ class BlockedCause:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedCopies:
+    """Contents that want copies for one reason; there are more unless the look was complete."""
+
+    good: int
+    reason: str
+    fits_nowhere: bool
+    contents: int
+    oldest: datetime
+    next_attempt: datetime
+    example: str
+    last_error: str | None
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BadCopies:
+    """Copies of one backend that are missing or corrupt."""
+
+    backend: str
+    trouble: str
+    copies: int
+    oldest: datetime
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SoleBadCopy:
+    """A bad copy of a content that has no good one."""
+
+    content_hash: str
+    backend: str
+    object_key: str
+    trouble: str
+    trouble_at: datetime
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CopyProgress:
+    """How many copies there are to be, and how far the sweep has come; it goes on while it has no end."""
+
+    replication_factor: int
+    started_at: datetime | None
+    finished_at: datetime | None
+    looked_at: int
+    wanted: int
+    after_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a backend was compared and read, without counting what is untracked now."""
+
+    backend: str
+    phase: str
+    finished_at: datetime | None
+    missing: int
+    unknown: int
+    brake_reason: str | None
+    copies: int | None
+    share_verified: Decimal | None
+    scrub_brake: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DrainingRemains:
+    """What a draining backend still has, of one kind."""
+
+    backend: str
+    what: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """What a person changed, and why."""
 
@@ -108,6 +183,40 @@ class Overview(Area):
     def blocked_causes(self) -> list[BlockedCause]:
         """Why rows cannot be deleted."""
         return self._db.all(BlockedCause, "select * from reaper.blocked_causes()")
+
+    @reads
+    def wanted_copies(self) -> list[WantedCopies]:
+        """Contents that want copies, the most endangered first."""
+        return self._db.all(WantedCopies, "select * from reaper.wanted_copies()")
+
+    @reads
+    def bad_copies(self) -> list[BadCopies]:
+        """Copies that are missing or corrupt, by backend."""
+        return self._db.all(BadCopies, "select * from reaper.bad_copies()")
+
+    @reads
+    def sole_bad_copies(self, limit: int) -> list[SoleBadCopy]:
+        """Bad copies of contents that have no good one."""
+        return self._db.all(SoleBadCopy, "select * from reaper.sole_bad_copies(%s)", limit)
+
+    @reads
+    def copy_progress(self) -> CopyProgress:
+        """The replication factor, and how far the sweep has come."""
+        return self._db.only(CopyProgress, "select * from reaper.copy_progress()")
+
+    @reads
+    def coverage(self) -> list[Coverage]:
+        """How well each backend is known; only columns of the view that cost nothing."""
+        return self._db.all(
+            Coverage,
+            "select backend, phase, finished_at, missing, unknown, brake_reason, copies, share_verified,"
+            " scrub_brake from reaper.integrity",
+        )
+
+    @reads
+    def draining_backends(self, counted_to: int) -> list[DrainingRemains]:
+        """What draining backends still have, each kind counted so far and no further."""
+        return self._db.all(DrainingRemains, "select * from reaper.draining_backends(%s)", counted_to)
 
     @reads
     def callable_functions(self) -> frozenset[str]:

@@ -41,6 +41,7 @@ class Page:
                 Route("/why", pages.why),
                 Route("/plan", pages.plan),
                 Route("/policy/{name}", pages.policy),
+                Route("/lifecycle/{name}", pages.rule),
                 Route("/audit", pages.audit),
                 Route("/doctor", pages.doctor, methods=["GET", "POST"]),
                 Route("/order/{name}", orders.order, methods=["GET", "POST"]),

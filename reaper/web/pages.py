@@ -26,6 +26,7 @@ from reaper.ops.forecast import DrainPlan
 from reaper.ops.why import story
 from reaper.queries import Queries
 from reaper.queries.checks import Diagnosis
+from reaper.queries.lifecycle import LifecycleForecast
 from reaper.queries.retention import PolicyForecast
 from reaper.web.board import Board
 from reaper.web.forms import Questions, Threads, form
@@ -154,6 +155,12 @@ class Pages:
         name = request.path_params["name"]
         forecast: PolicyForecast = await self._questions.ask(lambda q: q.plan_policy(name))
         return self._renderer.page(request, "policy.html", name=name, forecast=forecast)
+
+    async def rule(self, request: Request) -> Response:
+        """What a lifecycle rule would delete now."""
+        name = request.path_params["name"]
+        forecast: LifecycleForecast = await self._questions.ask(lambda q: q.plan_lifecycle_rule(name))
+        return self._renderer.page(request, "rule.html", name=name, forecast=forecast)
 
     async def audit(self, request: Request) -> Response:
         """Who changed what, page by page."""

@@ -38,11 +38,26 @@ MARKS = {
     "warn": "▲",
     "fail": "■",
     "unknown": "○",
+    "held": "■",
+    "failing": "■",
+    "nothing sent yet": "○",
+    "missing": "■",
+    "corrupt": "■",
+    "braked": "■",
+    "idle": "●",
+    "listing": "◆",
+    "settling": "◆",
 }
+_BAD = (
+    *("stalled", "open", "other", "silent", "failed", "fail"),
+    *("held", "failing", "missing", "corrupt", "braked"),
+)
 TONES = {
-    **dict.fromkeys(("stalled", "open", "other", "silent", "failed", "fail"), "bad"),
+    **dict.fromkeys(_BAD, "bad"),
     **dict.fromkeys(("attention", "behind", "half_open", "readonly", "draining", "warn", "paused"), "warn"),
-    **dict.fromkeys(("off", "disabled", "not checked", "unknown", "waiting", "unplanned"), "quiet"),
+    **dict.fromkeys(
+        ("off", "disabled", "not checked", "unknown", "waiting", "unplanned", "nothing sent yet"), "quiet"
+    ),
 }
 _COUNTED = 100_000
 

@@ -1,6 +1,7 @@
 """One look for all tabs: what it costs, what it says when the database is away, and that it moves."""
 
 import json
+import re
 import threading
 from collections import Counter
 from contextlib import ExitStack
@@ -8,7 +9,7 @@ from contextlib import ExitStack
 import httpx
 
 from reaper.web.sections import ALL
-from tests.support.page_scenes import make_busy
+from tests.support.page_scenes import make_busy, make_sick
 from tests.support.paste_fixtures import Connection, value
 from tests.support.waiting import wait_until
 from tests.web.conftest import Serve
@@ -92,8 +93,35 @@ def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve):
     assert "due" in page.get("/plan").text
     assert "Seq Scan" in page.get("/policy/logins").text or "Index" in page.get("/policy/logins").text
     assert page.get("/policy/nothing").status_code == 400
+    assert "What rule" in page.get("/lifecycle/logs").text
+    assert page.get("/lifecycle/nothing").status_code == 400
     assert "Not examined" in page.get("/").text
     assert page.post("/doctor", {"token": page.token()}).status_code == 303
     assert "every function and view is that of this release" in page.get("/doctor").text
     wait_until(lambda: "Not examined" not in page.get("/").text, "the page shows what the doctor found")
     assert value(db, "select keys_confirmed from reaper.bindings where name = 'content'") in (None, True)
+
+
+def test_copies_rules_webhooks_and_use_are_told_as_they_are(db: Connection, serve: Serve):
+    make_sick(db)
+    text = serve("reaper_ro").get("/").text
+    told = " ".join(re.sub(r"<[^>]*>", " ", text).split())
+    for said in (
+        "Each content is to have 2 copies.",
+        "1,500 contents so far, 61 want copies",
+        "No good copy left",
+        "bad/101",
+        "fits nowhere",
+        "no active backend without a copy has room",
+        "2 corrupt copies",
+        "2300 of 41190 objects were not listed",
+        "96.6 % of 41,190 copies",
+        "code begins with p",
+        "1,204 pastes became due",
+        "9 in a row: answered 503",
+        "1,227,800 requests of 1,000,000, 123 %",
+        "draining",
+    ):
+        assert said in told, said
+    assert "https://pager.example.org" in told
+    assert "/hooks/T01" not in text

@@ -21,6 +21,10 @@ GIVEN = [
     ("backend", {"name": "west", "state": "readonly"}, {}, "backend west is readonly"),
     ("enable-policy", {"name": "logins"}, {}, "policy logins is enabled"),
     ("disable-policy", {"name": "access-log"}, {}, "policy access-log is disabled"),
+    ("enable-rule", {"name": "large"}, {}, "rule large is enabled"),
+    ("disable-rule", {"name": "logs"}, {}, "rule logs is disabled"),
+    ("replay", {"name": "pager"}, {}, "12 events queued again"),
+    ("enable-webhook", {"name": "pager"}, {}, "webhook pager is enabled"),
 ]
 
 
@@ -76,6 +80,6 @@ def test_a_login_without_the_right_sees_no_button_and_is_refused(db: Connection,
         assert page.get(f"/order/{name}?{urlencode(about)}").status_code == 403
         fields = {"token": token, "reason": "x", **about, **written}
         assert page.post(f"/order/{name}", fields).status_code == 403
-    for path in ("/plan", "/policy/logins", "/audit", "/why?subject=p100"):
+    for path in ("/plan", "/policy/logins", "/lifecycle/logs", "/audit", "/why?subject=p100"):
         assert page.get(path).status_code == 200, path
     assert column(db, "select audit_id from reaper.audit order by 1") == audited

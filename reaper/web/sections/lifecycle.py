@@ -1,4 +1,4 @@
-"""Lifecycle: rules by which pastes become due. Nothing is asked of them yet."""
+"""Lifecycle: rules by which pastes become due, and what their last pass did."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from typing import Any
 
 from reaper.web.section import SELDOM, Look, Section
 
-
-def ask(_: Look) -> Mapping[str, Any]:
-    """Nothing: this release has no rules."""
-    return {}
+_SHOWN = 100
 
 
-SECTION = Section("lifecycle", "Lifecycle", ask, every=SELDOM)
+def ask(look: Look) -> Mapping[str, Any]:
+    """Every rule; those that could not be applied first."""
+    rules = sorted(look.q.lifecycle_rules(), key=lambda rule: (not rule.problems, rule.name))
+    return {"rules": rules[:_SHOWN], "more": len(rules[_SHOWN:])}
+
+
+def _stopped(shown: Mapping[str, Any]) -> int:
+    return sum(bool(rule.enabled and rule.problems) for rule in shown["rules"])
+
+
+SECTION = Section("lifecycle", "Lifecycle", ask, _stopped, SELDOM)

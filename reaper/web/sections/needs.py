@@ -13,6 +13,8 @@ from reaper.web.section import Look, Section
 # Where a reason is explained, by the words that only it has.
 _PLACES = (
     (re.compile(r"reaper dlq "), "deletions"),
+    (re.compile(r"reaper webhook "), "webhooks"),
+    (re.compile(r"no good copy left|^comparison of|^reading of"), "copies"),
     (re.compile(r"reaper\.unblock\(\)"), "blocked"),
     (re.compile(r"reaper backend |[Cc]ircuit|^backend "), "backends"),
     (re.compile(r"reaper service |services? "), "services"),

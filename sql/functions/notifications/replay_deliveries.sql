@@ -7,7 +7,8 @@ create or replace function reaper.replay_deliveries(
     p_event_ids       uuid[]      default null,
     p_dlq_only        boolean     default false,
     p_settled_before  timestamptz default null,
-    p_limit           integer     default 1000
+    p_limit           integer     default 1000,
+    p_reason          text        default null
 )
     returns integer
     language plpgsql volatile security definer
@@ -63,12 +64,12 @@ begin
         update reaper.webhooks w
            set failures = 0, failing_since = null, held_until = null, held_reason = null
          where w.webhook_id = v_webhook.webhook_id;
-        perform reaper_internal.record_audit('replay_deliveries', 'webhook:' || p_name, null, format('%s events', v_number));
+        perform reaper_internal.record_audit('replay_deliveries', 'webhook:' || p_name, p_reason, format('%s events', v_number));
     end if;
     return v_number;
 end;
 $$;
-comment on function reaper.replay_deliveries(text, timestamptz, timestamptz, uuid[], boolean, timestamptz, integer) is
+comment on function reaper.replay_deliveries(text, timestamptz, timestamptz, uuid[], boolean, timestamptz, integer, text) is
     'Queues up to p_limit events of a webhook for delivery again: from the DLQ, and unless p_dlq_only also delivered ones. Filters: when they happened (p_since inclusive, p_until exclusive), event ids; p_settled_before: only those delivered or given up by then, so that a loop of calls ends. Returns how many; call it until it returns 0. Audited.';
-revoke all on function reaper.replay_deliveries(text, timestamptz, timestamptz, uuid[], boolean, timestamptz, integer) from public;
-grant execute on function reaper.replay_deliveries(text, timestamptz, timestamptz, uuid[], boolean, timestamptz, integer) to reaper_ops;
+revoke all on function reaper.replay_deliveries(text, timestamptz, timestamptz, uuid[], boolean, timestamptz, integer, text) from public;
+grant execute on function reaper.replay_deliveries(text, timestamptz, timestamptz, uuid[], boolean, timestamptz, integer, text) to reaper_ops;

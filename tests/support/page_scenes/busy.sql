@@ -57,3 +57,28 @@ select reaper.enable_policy('access-log', 'agreed with the security team');
 select reaper.pause('prune', '2 hours', 'index is being rebuilt'), reaper.set_backend_state('west', 'readonly', 'firmware'),
        reaper.set_backend_state('west', 'active', 'firmware is done'), reaper.reschedule('drain', 'continuous', 'the backlog of March'),
        reaper.resume('prune', 'index is there');
+
+create index on pastes (created_at, short_code);
+select reaper.add_lifecycle_rule('logs', p_prefix => 'p', p_expiration_days => 30, p_enabled => true),
+       reaper.add_lifecycle_rule('large', p_min_size => 1000000, p_expiration_days => 365);
+update reaper.lifecycle_rules set last_pass_at = reaper.clock() - interval '50 minutes', last_expired = 1204 where name = 'logs';
+
+select reaper.add_webhook('chat', 'https://chat.example.com/hooks/T01', '{circuit.*,drain.finished}', 'CHAT_SECRET'),
+       reaper.add_webhook('pager', 'https://pager.example.org/in', '{*}', null);
+update reaper.webhooks set last_delivered_at = reaper.clock() - interval '3 minutes' where name = 'chat';
+
+select reaper.register_limits('east', 2000000, null, 500000000000);
+insert into reaper.usage_monthly (month, backend, requests_read, requests_write, requests_list, requests_delete, ingress, egress)
+select date_trunc('month', reaper.clock() at time zone 'UTC')::date, b, 912000, 310500, 1200, 4100, 61000000000, 402000000000
+  from unnest('{east,west}'::text[]) as b;
+
+update reaper.settings set replication_factor = 2;
+update reaper.copy_sweep set fingerprint = '2||', started_at = reaper.clock() - interval '4 minutes', finished_at = null, after_hash = '5f0c', looked_at = 1500,
+       wanted = 61;
+insert into reaper.copy_wants (content_hash, good, reason, queued_at, next_attempt)
+select md5('c' || i), 1, 'few', reaper.clock() - i * interval '1 second', reaper.clock() + (i % 9 - 3) * interval '1 minute'
+  from generate_series(1, 60) as i;
+insert into reaper.reconciliations (backend, began_at, finished_at, listed, expected, missing, unknown, copies, verified, oldest, counted_at)
+select b, reaper.clock() - interval '7 hours', reaper.clock() - interval '6 hours', 41200, 41190, 0, 10, 41190, 39800, reaper.clock() - interval '41 days',
+       reaper.clock() - interval '1 hour'
+  from unnest('{east,west}'::text[]) as b;
