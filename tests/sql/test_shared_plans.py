@@ -12,8 +12,9 @@ from tests.support.sql_call_graph import CallGraph
 from tests.support.writer_fixtures import Writer
 
 ROUNDS = 3
-# Each plan that is made is kept, and where nothing forbids it, it reads the whole table.
-TEMPTED = "set plan_cache_mode = force_generic_plan; set random_page_cost = 1000000"
+# Each plan that is made is kept, and where nothing forbids it, it reads the whole table. At such costs JIT
+# would compile every statement.
+TEMPTED = "set plan_cache_mode = force_generic_plan; set random_page_cost = 1000000; set jit = off"
 HOT = ("claim_expired", "drop_references", "reap_expired", "finish_batch")
 # What the hot functions are not to read in these ways, whatever the planner thinks of it.
 UNWANTED = ("Seq Scan", "Bitmap Heap Scan")
@@ -171,7 +172,8 @@ class Keeper:
         """An object without a row, whose name is retired and that is queued."""
         self.db.execute("insert into reaper.retired_keys (object_key, retired_at) values (%s, now())", [key])
         self.db.execute(
-            "insert into reaper.sightings (backend, object_key, size_bytes, first_seen, last_seen, retired_at)"
+            "insert into reaper.sightings"
+            " (backend, object_key, size_bytes, first_seen, last_seen, retired_at)"
             " values ('default', %s, 10, now(), now(), now())",
             [key],
         )
