@@ -6,7 +6,7 @@ do $$
 declare
     v_loss text := (select string_agg(format('%s %s', l.rows, l.what), ', ')
                       from (values ((select count(*) from reaper.sightings s where s.retired_at is not null), 'names of objects that are about to be deleted'),
-                                   ((select count(*) from reaper.reconciliations r where r.untracked <> 'report'), 'backends whose untracked objects are imported or deleted')) as l (rows, what)
+                                   ((select count(*) from reaper.reconciliations r where r.untracked <> 'report'), 'orders to import or delete untracked objects')) as l (rows, what)
                      where l.rows > 0);
 begin
     if v_loss is not null then

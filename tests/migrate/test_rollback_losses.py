@@ -161,7 +161,7 @@ USED = {
     "reconciliations": Thing(
         15,
         "insert into reaper.reconciliations (backend, untracked) values ('default', 'delete')",
-        "1 backends whose untracked objects",
+        "1 orders to import or delete untracked objects",
         "update reaper.reconciliations set untracked = 'report'",
     ),
     "sightings": Thing(
