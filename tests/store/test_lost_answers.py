@@ -250,6 +250,8 @@ def test_a_full_store_whose_content_goes_begins_again(
     world.settle()
 
 
+# An interrupt in a task ends the whole event loop: what a task that is cancelled leaves is in test_cancelled.
+@pytest.mark.parametrize("open_world", ["Store"], indirect=True)
 def test_a_put_that_is_interrupted_leaves_nothing(world: World, store: Store, backend: WatchedStore) -> None:
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt

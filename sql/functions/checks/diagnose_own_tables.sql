@@ -10,7 +10,7 @@ as $$
                ('byte_deltas', 'byte_deltas_backend'), ('cleanup_dlq', 'cleanup_dlq_cause'), ('cleanup_dlq', 'cleanup_dlq_object_key'),
                ('cleanup_queue', 'cleanup_queue_due_by_backend'), ('cleanup_queue', 'cleanup_queue_lease'),
                ('cleanup_queue', 'cleanup_queue_object_key'), ('invalidations', 'invalidations_due'), ('job_errors', 'job_errors_job'),
-               ('object_locations', 'object_locations_object_key'), ('put_intents', 'put_intents_due'),
+               ('object_locations', 'object_locations_object_key'), ('object_locations', 'object_locations_trouble'), ('put_intents', 'put_intents_due'),
                ('put_intents', 'put_intents_object_key'), ('runs', 'runs_finished'), ('runs', 'runs_with_codes'),
                ('services', 'services_service_key_key'), ('sightings', 'sightings_age'), ('sightings', 'sightings_retired'),
                ('usage_flushes', 'usage_flushes_flushed_at'), ('usage_processes', 'usage_processes_folded'), ('usage_processes', 'usage_processes_open'),

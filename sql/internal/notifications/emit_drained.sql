@@ -1,4 +1,4 @@
--- emit_drained: tell that a draining backend is empty: nothing lies there, nothing is being stored and no deletion is owed, so remove_backend would
+-- emit_drained: tell that a draining backend is empty: nothing lies there, nothing is being stored and no deletion is queued, so remove_backend would
 -- succeed. Once per draining: the state that was told is noted. Asked at each sweep, under the lock on its cursor; each look ends at the first row.
 create or replace function reaper_internal.emit_drained()
     returns void

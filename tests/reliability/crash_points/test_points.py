@@ -24,6 +24,7 @@ NAMED_OTHERWISE = {"enqueue_late_copy"}
 # Queries does the rest.
 SET_UP = {
     "app/database_connections.py",
+    "db/async_rows.py",
     "db/missing_rights.py",
     "db/pooler.py",
     "db/rows.py",
