@@ -126,7 +126,7 @@ class Keeper:
         self.untracked(f"untracked {number}")
         return {
             *("commit_put", "finish_intent", "commit_copy", "commit_copies", "fail_copy", "fail_copies"),
-            *("drop_stale_copies", "remove_copy", "settle_untracked"),
+            *("drop_stale_copies", "remove_copy", "finish_untracked"),
         }
 
     def repaired(self, name: str) -> None:
@@ -177,7 +177,7 @@ class Keeper:
             " values ('default', %s, 10, now(), now(), now())",
             [key],
         )
-        assert [self.copier.call("settle_untracked")[0].queued for _ in range(2)] == [0, 1]
+        assert [self.copier.call("finish_untracked")[0].queued for _ in range(2)] == [0, 1]
 
 
 def work(me: Worker, db: Connection) -> None:
