@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from reaper.queries.notifications import WebhookLane
+if TYPE_CHECKING:
+    from reaper.queries.notifications import WebhookLane
 
 
 class Phase(StrEnum):

@@ -79,6 +79,8 @@ def test_a_backend_that_is_away_fails_the_run_once_and_is_skipped_while_its_circ
         with pytest.raises(Unreachable):
             in_process.run_service("multipart_cleanup")
         assert pair.circuit("cold") == "open"
+    # Another process learns of the circuit when it begins.
+    with pair.in_process_worker() as in_process:
         in_process.run_service("multipart_cleanup")
     figures, failure, *_ = pair.result("multipart_cleanup")
     assert (figures["skipped"], failure) == (1, None)

@@ -9,6 +9,6 @@ as $$
      cross join reaper.copy_sweep w;
 $$;
 comment on function reaper.copy_progress() is
-    'The replication factor and the sweep over content: when its pass began and ended (null: it goes on), contents looked at and wanted, and the last hash.';
+    'The replication factor and the sweep over content: when its pass began and ended (null: it is not complete), contents looked at and wanted, and the last hash.';
 revoke all on function reaper.copy_progress() from public;
 grant execute on function reaper.copy_progress() to reaper_worker, reaper_ops, reaper_ro;

@@ -29,7 +29,8 @@ begin
                              union all select * from reaper_internal.copy_gauges()) as g (gauge));
         update reaper.state_snapshot s set taken_at = v_now, gauges = v_gauges;
     end if;
-    return query select s.taken_at, reaper.clock() - s.taken_at, s.gauges from reaper.state_snapshot s;
+    -- Never made yet: as old as nothing is; before PostgreSQL 17 infinite times cannot be subtracted.
+    return query select s.taken_at, coalesce(reaper.clock() - nullif(s.taken_at, '-infinity'), interval '100 years'), s.gauges from reaper.state_snapshot s;
 end;
 $$;
 comment on function reaper.refresh_state(interval) is
