@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reaper import db
+from reaper.cache.redis.key_names import OURS
 from reaper.db.connection import Connection
 from reaper.dev.bench.method import Method, Promise
 from reaper.dev.bench.server_addresses import Addresses
@@ -91,7 +92,8 @@ def _stale_entries(connection: Connection, addresses: Addresses) -> int:
 
     assert addresses.cache_url is not None
     with redis.Redis.from_url(addresses.cache_url, decode_responses=True) as client:
-        cached = [str(key) for key in client.scan_iter(count=10_000)]
+        # What we keep there for ourselves, such as the counts of a process, is no entry of a paste.
+        cached = [str(key) for key in client.scan_iter(count=10_000) if not str(key).startswith(OURS)]
     row = connection.execute(
         "select count(*) from unnest(%s::text[]) as c (code)"
         " where not exists (select from public.pastes p where p.short_code = c.code)",

@@ -1,7 +1,9 @@
 """Every method does what it promises, or the check says so."""
 
 import pytest
+import redis
 
+from reaper.cache.redis.key_names import OURS
 from reaper.db.connection import connect
 from reaper.dev.bench import variants
 from reaper.dev.bench.correctness_check import CorrectnessCheck
@@ -160,6 +162,16 @@ def test_the_check_looks_into_bucket_and_cache(servers: Servers):
         problems = CorrectnessCheck(servers.s3).problems(ReaperDrain(outside=True), addresses, TINY.due)
     assert any("objects for" in problem for problem in problems)
     assert any("cache entries of deleted pastes" in problem for problem in problems)
+
+
+def test_what_reaper_keeps_in_the_cache_for_itself_is_no_entry_of_a_paste(servers: Servers):
+    with servers.copy(TINY, Needs.EVERYTHING) as addresses:
+        assert addresses.cache_url is not None
+        with redis.Redis.from_url(addresses.cache_url) as cache:
+            cache.set(f"{OURS}usage:someone", "1")
+        with ReaperDrain(outside=True).ready(addresses) as go:
+            go()
+        assert CorrectnessCheck(servers.s3).problems(ReaperDrain(outside=True), addresses, TINY.due) == []
 
 
 def test_the_error_of_a_method_that_fails_is_told(servers: Servers):
