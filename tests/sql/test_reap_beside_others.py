@@ -95,6 +95,44 @@ def test_what_is_left_is_waited_for_and_released_when_the_other_session_ends(
         assert batch_codes(db, reaping.result()) == {"a"}
 
 
+# A reap that found nothing stands still for as long as somebody holds the advisory lock, and gives up what it locked after that.
+SLOW_UNDO = """
+create or replace function reaper_internal.undo() returns void language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock_shared(1);
+    raise exception sqlstate 'UNDO0' using message = 'undone';
+end;
+$$
+"""
+
+
+def test_a_content_that_it_locked_for_nothing_is_free_for_others_while_it_goes_on(
+    db, paste, worker, holder, waits
+):
+    """Else two of them and a third, who takes it meanwhile, wait for each other in a circle."""
+    paste("a", content="held")
+    reaper, user, other = worker("reaper"), worker("user").connection, worker("other").connection
+    db.execute(PATIENCE.format("1h"))
+    db.execute(SLOW_UNDO)
+    lock = "select from content where content_hash = 'held' for update"
+    with ThreadPoolExecutor(2) as pool, other.transaction():
+        other.execute("select from pastes where short_code = 'a' for update")
+        with holder.transaction():
+            holder.execute(lock)
+            reaping = pool.submit(reaper.reap)
+            waits(reaper.connection, "transactionid")
+            db.execute("select pg_advisory_lock(1)")
+        waits(reaper.connection, "advisory")
+        with user.transaction():
+            locking = pool.submit(user.execute, lock)
+            waits(user)
+            db.execute("select pg_advisory_unlock(1)")
+            locking.result()
+            waits(reaper.connection, "transactionid")
+            assert not reaping.done()
+    assert batch_codes(db, reaping.result()) == {"a"}
+
+
 def test_a_paste_that_comes_while_it_waits_keeps_its_content(db, paste, worker, holder, waits):
     paste("dying", content="shared")
     reaper = worker("reaper")

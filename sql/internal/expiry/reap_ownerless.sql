@@ -17,7 +17,7 @@ begin
         end if;
         return null;
     end if;
-    v_release := reaper_internal.release_patiently(v_claimed.codes, v_claimed.places, true, p_now, '{leave_all}', v_claimed.other_statuses);
+    v_release := reaper_internal.release_patiently(v_claimed.codes, v_claimed.places, true, p_now, '{leave_some}', v_claimed.other_statuses);
     if v_release.deleted_codes = '{}' and v_release.rows_blocked = 0 then
         perform reaper_internal.undo();
     end if;

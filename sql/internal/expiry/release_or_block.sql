@@ -1,6 +1,8 @@
 -- release_or_block: release the rows together; if PostgreSQL refuses, halve until each row that cannot be deleted is alone.
 -- One bad row costs a few savepoints and never stops a drain. Transient errors (locks, deadlocks, resources) are raised to the caller, who
 -- tries the whole batch again. Missing rights, which concern all rows, are found before (require_binding).
+-- A reap that released nothing rolls back here, in the subtransaction that took the locks, and not only further out: who waits for a lock of
+-- a subtransaction that has ended well waits for the whole transaction, even if the lock is given up meanwhile, and this one may wait next.
 create or replace function reaper_internal.release_or_block(
     p_codes    text[],
     p_places   tid[],
@@ -19,11 +21,19 @@ declare
     v_half     integer := cardinality(p_codes) / 2;
     v_state    text;
     v_message  text;
-    v_release  reaper.release := row('{}', '{}', '{}', '{}', '{}', 0, 0);
+    v_nothing  reaper.release := row('{}', '{}', '{}', '{}', '{}', 0, 0);
+    v_release  reaper.release := v_nothing;
 begin
     begin
-        return reaper_internal.release_rows(p_codes, p_places, p_marked, p_now, p_attempt, p_statuses);
-    exception when others or assert_failure then
+        v_release := reaper_internal.release_rows(p_codes, p_places, p_marked, p_now, p_attempt, p_statuses);
+        if v_release.deleted_codes = '{}' and v_release.rows_blocked = 0 and (not p_marked or p_attempt = 'leave_some') then
+            perform reaper_internal.undo();
+        end if;
+        return v_release;
+    exception
+    when sqlstate 'UNDO0' then
+        return v_nothing;
+    when others or assert_failure then
         v_state := sqlstate;
         v_message := sqlerrm;
         if reaper_internal.is_transient(v_state) then
@@ -34,8 +44,9 @@ begin
     if v_half = 0 then
         -- A row of a direct release is locked while it is blocked: another one skips it, instead of waiting for this transaction.
         if not p_marked and (reaper_internal.lock_pastes(p_codes, p_places, false, p_now)).codes is null then
-            return v_release;
+            return v_nothing;
         end if;
+        v_release := v_nothing;
         v_release.rows_blocked := reaper_internal.block_rows(p_codes, p_now, v_state, v_message, p_statuses);
         if p_marked then
             -- The row may still be marked: the failed attempt released its lock, and another transaction may hold it by now.

@@ -536,8 +536,8 @@ MUTANTS = [
         "a reaped tombstone that is blocked becomes NOT_EXPIRED",
         a_tombstone_that_a_drop_left_keeps_its_status_when_it_is_blocked,
         function="reap_ownerless",
-        replace="'{leave_all}', v_claimed.other_statuses)",
-        by="'{leave_all}', null)",
+        replace="'{leave_some}', v_claimed.other_statuses)",
+        by="'{leave_some}', null)",
     ),
     mutant(
         "a reap forgets rows that stay marked",
