@@ -35,7 +35,8 @@ _OF_APPLICATIONS = (
     "default_transaction_isolation",
 )
 APPLICATION = tuple(f"set {name} = '{SETTINGS[name]}'" for name in _OF_APPLICATIONS)
-TRIES = 5
+# A login with a limit of a millisecond, on a busy server, needs many.
+TRIES = 50
 TRANSACTION_TIMEOUT_SINCE = 170000
 _NO_TRANSACTION_TIMEOUT = "set transaction_timeout = 0"
 # Behind a pooler the session is not ours alone: what is set there, others would find.
@@ -54,15 +55,19 @@ def apply(connection: psycopg.Connection[object]) -> None:
     timeouts = dict(TIMEOUTS)
     if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE:
         timeouts["transaction_timeout"] = "0"
+    statements = (
+        f"select {_calls(timeouts)}{_IF_DIRECT}",
+        f"select {_calls(SETTINGS)}, {_SEARCH_PATH}{_IF_DIRECT}",
+    )
     for number in range(1, TRIES + 1):
         try:
-            connection.execute(f"select {_calls(timeouts)}{_IF_DIRECT}", (pid,))
+            for statement in statements:
+                connection.execute(statement, (pid,))
             break
         except psycopg.errors.QueryCanceled:
-            # The role's own timeout struck first.
+            # The role's own timeout struck first; one that strikes late cancels the statement after it.
             if number == TRIES:
                 raise
-    connection.execute(f"select {_calls(SETTINGS)}, {_SEARCH_PATH}{_IF_DIRECT}", (pid,))
     connection.execute("set default_transaction_isolation = 'read committed'")
 
 

@@ -33,7 +33,7 @@ alter role odd set row_security = off;
 def odd_world(world: WorkerWorld, db: Connection) -> Iterator[WorkerWorld]:
     db.execute(WORST)
     if db.info.server_version >= 170000:
-        db.execute("alter role odd set transaction_timeout = '20ms'")
+        db.execute("alter role odd set transaction_timeout = '100ms'")
     world.extra["REAPER_DATABASE_URL"] = make_conninfo(world.dsn, user="odd")
     yield world
     world.end()
