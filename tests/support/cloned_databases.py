@@ -1,5 +1,6 @@
 """Databases of the test server: cloned from the migrated template, and emptied."""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -8,6 +9,9 @@ import psycopg
 from psycopg import sql
 
 from reaper.dev.embedded import Postgres
+
+GRACE = 0.1
+SESSIONS = "select from pg_stat_activity where datname = %s"
 
 Connection = psycopg.Connection[Any]
 
@@ -59,4 +63,12 @@ def cloned(maintenance: Connection, server: Postgres, template: str, name: str) 
     with closing(psycopg.connect(server.dsn(name), autocommit=True)) as connection:
         connection.execute(AT_HOME)
         yield connection
+    wait_for_sessions_to_end(maintenance, name)
     maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+def wait_for_sessions_to_end(maintenance: Connection, name: str) -> None:
+    """Sessions that were closed end soon; "drop database" sleeps a tenth of a second if it still sees one."""
+    deadline = time.monotonic() + GRACE
+    while time.monotonic() < deadline and maintenance.execute(SESSIONS, (name,)).fetchone():
+        time.sleep(0.001)
