@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from reaper.web.sections import ALL
 from tests.support.page_scenes import make_busy, make_sick, register_services
@@ -16,6 +16,8 @@ SCENES = {"empty": register_services, "busy": make_busy, "sick": make_sick}
 GRAVE = ("serious", "critical")
 # Pictures show what is seen first; all of a page is too large for docs.
 FULL = False
+# The page forbids the scripts with which Playwright waits for a function: wait for a text instead.
+expect.set_options(timeout=30_000)
 
 
 def opened(browser: Browser, width: int, theme: Any = "light", script: bool = True) -> Page:
@@ -48,7 +50,7 @@ def test_every_section_can_be_read_on_every_screen(
     for theme, width in (("light", 1440), ("dark", 360), ("dark", 1440), ("light", 360)):
         page = opened(browser, width, theme)
         page.goto(served.url)
-        page.wait_for_function("document.getElementById('live').textContent === 'Live.'")
+        expect(page.locator("#live")).to_have_text("Live.")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for section in ALL:
             assert page.locator(f"section#{section.name} .body").inner_text().strip(), section.name
@@ -75,14 +77,12 @@ def test_live_with_the_keyboard_and_without_a_script(
         batch = me.claim(100)
         me.drop(batch)
         me.finish(batch)
-        page.wait_for_function("n => document.querySelector('#now dd').textContent === n", arg=str(left))
+        expect(due).to_have_text(str(left))
     # What a person has opened and where the keyboard is stays so while sections are swapped.
     link = page.locator("#now a.order").first
     link.focus()
     number = served.board.current().number
-    page.wait_for_function(
-        "n => document.querySelector('.as-of').textContent !== n", arg=page.locator(".as-of").inner_text()
-    )
+    expect(page.locator(".as-of")).not_to_have_text(page.locator(".as-of").inner_text())
     assert served.board.current().number > number
     assert link.evaluate("e => e === document.activeElement")
     # An order with the keyboard alone.
