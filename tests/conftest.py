@@ -41,6 +41,7 @@ pytest_plugins = [
     "tests.support.world_fixtures",
     "tests.support.stranger_fixtures",
     "tests.support.ordeals",
+    "tests.support.slow_tests",
 ]
 
 

@@ -129,6 +129,7 @@ def test_a_copy_by_the_server_that_arrives_wrong_is_made_again_through_here(serv
         copying(stores).run()
 
 
+@pytest.mark.slow
 def test_a_large_object_is_never_in_memory_as_a_whole(open_store, seaweedfs, monkeypatch):
     log_in(monkeypatch, seaweedfs.access_key, seaweedfs.secret_key)
     source = open_store("from", seaweedfs.endpoint_url)

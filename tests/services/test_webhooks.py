@@ -166,7 +166,7 @@ def test_a_slow_lane_ends_with_its_time_and_comes_back(hooked: WorkerWorld) -> N
         add(hooked, "slow", slow)
         hooked.sql(EMIT, 10)
         with hooked.in_process_worker() as in_process:
-            replace(in_process.runner, budget=0.3).run_service("notifications")
+            replace(in_process.runner, budget=1).run_service("notifications")
             assert 0 < len(slow.ids) < 10
             assert hooked.jobs() == ["service:notifications"]
             in_process.run_service("notifications")

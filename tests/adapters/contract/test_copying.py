@@ -65,6 +65,7 @@ def copy(source, source_key, destination, key, data, begun=lambda _: None, verif
     return Copying(source, source_key, destination, key, expected, verify, begun).run()
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("size", [0, 1, 5 * MIB, LARGE])
 def test_an_object_is_copied_through_here_or_by_the_server(source, stranger, neighbour, size):
     data, uploads = some_bytes(size), []
@@ -76,6 +77,7 @@ def test_an_object_is_copied_through_here_or_by_the_server(source, stranger, nei
     assert len(uploads) == (2 if size > SMALL_PIECES else 0)
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("key", ODD_KEYS)
 def test_odd_keys_are_read_written_and_looked_at(source, stranger, neighbour, key):
     data = b"odd"

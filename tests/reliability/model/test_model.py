@@ -30,12 +30,14 @@ def check(name: str) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 def test_the_model_holds_in_every_state(ordeal: Ordeal) -> None:
     states = re.search(r"holds in all (\d+) states", check("model"))
     assert states is not None
     ordeal.survived("states", int(states[1]))
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_without_one_safeguard_its_assertion_fails(ordeal: Ordeal, mutant: str) -> None:
     assert f"caught by {MUTANTS[mutant]}" in check(mutant)

@@ -63,6 +63,7 @@ def credentials_of_this_test_only(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv(name, "unset")
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("method", WHOLE, ids=lambda method: method.name)
 def test_all_due_rows_go_and_nothing_else(servers: Servers, method: Method):
     work, problems = run_here(servers, method)
