@@ -12,6 +12,7 @@ create or replace function reaper_internal.begin_copies(
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_task     record;
