@@ -5,9 +5,12 @@ import re
 import threading
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx
+import pytest
 
+from reaper.web import application, board
 from reaper.web.sections import ALL
 from tests.support.page_scenes import make_busy, make_sick
 from tests.support.paste_fixtures import Connection, value
@@ -82,6 +85,32 @@ def test_what_one_section_may_not_ask_leaves_the_others(db: Connection, serve: S
     assert text.count("Not available") == 1
     assert "permission denied" in text
     assert "east" in text
+
+
+def test_a_section_that_fails_leaves_the_others(
+    db: Connection, serve: Serve, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(_: object) -> int:
+        raise KeyError("a bug")
+
+    make_busy(db)
+    sections = {section.name: section for section in ALL}
+    sections["audit"] = replace(sections["audit"], ask=broken)
+    sections["workers"] = replace(sections["workers"], ask=lambda _: {})
+    sections["blocked"] = replace(sections["blocked"], trouble=broken)
+    monkeypatch.setattr(application, "ALL", tuple(sections.values()))
+    page = serve()
+    for _ in range(2):
+        text = page.get("/").text
+        assert text.count(board.FAILED) == 2
+        assert "east" in text
+        assert "refuses to delete no row" in text
+        assert not page.board.current().problem
+    # Nor does the thread end that asks for all.
+    monkeypatch.setattr(board, "look", broken)
+    wait_until(lambda: page.board.current().problem == board.FAILED, "the page tells that it is old")
+    monkeypatch.undo()
+    wait_until(lambda: not page.board.look().problem, "the page is current again")
 
 
 def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve):

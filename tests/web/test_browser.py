@@ -111,6 +111,8 @@ def test_live_with_the_keyboard_and_without_a_script(
     plain = opened(browser, 1440, script=False)
     plain.goto(served.url)
     assert plain.locator("noscript meta[http-equiv=refresh]").count() == 1
+    plain.locator("footer a", has_text="hold it still").click()
+    assert plain.locator("noscript meta[http-equiv=refresh]").count() == 0
     plain.locator("#now a.order", has_text="Pause").click()
     plain.fill("#span", "30 min")
     plain.fill("#reason", "without a script")
