@@ -10,7 +10,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from reaper.web import application, board
+from reaper.web import application, board, pages
 from reaper.web.sections import ALL
 from tests.support.page_scenes import make_busy, make_sick
 from tests.support.paste_fixtures import Connection, value
@@ -113,7 +113,7 @@ def test_a_section_that_fails_leaves_the_others(
     wait_until(lambda: not page.board.look().problem, "the page is current again")
 
 
-def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve):
+def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve, monkeypatch: pytest.MonkeyPatch):
     make_busy(db)
     page = serve()
     assert "nothing is known" in page.get("/why?subject=nothing").text
@@ -122,6 +122,14 @@ def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve):
     assert "due" in page.get("/plan").text
     assert "Seq Scan" in page.get("/policy/logins").text or "Index" in page.get("/policy/logins").text
     assert page.get("/policy/nothing").status_code == 400
+    # The newest of the audit first, then what is older.
+    monkeypatch.setattr(pages, "AUDIT_PAGE", 4)
+    first = page.get("/audit").text
+    older = page.get(re.search(r'href="(/audit\?before=\d+)"', first)[1]).text
+    assert first.count('data-label="who"') == 4
+    assert older.count('data-label="who"') > 0
+    assert not set(re.findall(r"<time[^>]*>", first)) & set(re.findall(r"<time[^>]*>", older))
+    assert "Nothing is older" in page.get("/audit?before=1").text
     assert "What rule" in page.get("/lifecycle/logs").text
     assert page.get("/lifecycle/nothing").status_code == 400
     assert "Not examined" in page.get("/").text
