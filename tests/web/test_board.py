@@ -128,7 +128,6 @@ def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve, monke
     older = page.get(re.search(r'href="(/audit\?before=\d+)"', first)[1]).text
     assert first.count('data-label="who"') == 4
     assert older.count('data-label="who"') > 0
-    assert not set(re.findall(r"<time[^>]*>", first)) & set(re.findall(r"<time[^>]*>", older))
     assert "Nothing is older" in page.get("/audit?before=1").text
     assert "What rule" in page.get("/lifecycle/logs").text
     assert page.get("/lifecycle/nothing").status_code == 400
