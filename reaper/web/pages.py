@@ -187,6 +187,7 @@ class Pages:
             # Looking for objects would record what was found, which is no matter of looking at a page.
             found = list(examine(self._app, look_for_objects=False))
             self._board.keep("doctor", Examined(datetime.now(UTC), found))
+            self._board.refresh()
             self._examined_at = time.monotonic()
 
     async def login(self, request: Request) -> Response:
