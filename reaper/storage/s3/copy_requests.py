@@ -40,7 +40,7 @@ class CopyRequests:
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
-        self._quick = QuickRequests(bucket.client, bucket.name, bucket.meter)
+        self._quick = QuickRequests(bucket.client, bucket.name, bucket.meter, bucket.backend)
 
     def begin_reading(self, key: str, most: int) -> Piece | None:
         """The first bytes; None if the store says that there is no such object."""

@@ -58,6 +58,7 @@ class Bucket:
         meter: BackendMeter | None = None,
     ) -> None:
         self.name = name
+        self.backend = options.backend
         self._gate = gate
         self.single_deletes = options.single_deletes
         self.content_md5 = options.content_md5
