@@ -23,6 +23,8 @@ from reaper.services.base import Context, Service, Tick
 AT_ONCE = 100
 # A lease lasts two minutes, one request at most half a minute.
 SENDING = 20.0
+# How long lanes go on when the time is over, while a slow one ends: far less than a process has to end.
+LONGER = 5.0
 # What an endpoint has accepted is recorded at least this often.
 REPORTED_EVERY = 1.0
 # After so many events in a row that it refused the endpoint is left alone; as in reaper_internal.set_lane.
@@ -44,20 +46,23 @@ class Pass:
     """The lanes of one tick, and when they end: together, so that none is idle while a slow one ends.
 
     The tick waits for the request that a slow endpoint has not answered yet; as long as it does, the others
-    go on though the time is over.
+    go on though the time is over, for a moment: a signal may have come.
     """
 
     def __init__(self, stop: Stop, webhooks: Iterable[int]) -> None:
         self._stop = stop
-        # Those that have not seen yet that the time is over.
+        # Those that have not seen yet that the time is over, and until when others go on for them.
         self._at_work = set(webhooks)
+        self._until: float | None = None
 
     def is_over(self, webhook: int) -> bool:
         """Whether this lane is to end; asked between two of its events."""
         if not self._stop.is_set():
             return False
         self.leave(webhook)
-        return not self._at_work
+        if self._until is None:
+            self._until = time.monotonic() + LONGER
+        return not self._at_work or time.monotonic() >= self._until
 
     def leave(self, webhook: int) -> None:
         """The others need not go on for this lane."""
