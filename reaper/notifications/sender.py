@@ -30,7 +30,7 @@ from reaper.version import installed_version
 class Limits:
     """How long and how much."""
 
-    # Seconds: to connect, between two pieces of an answer, and for all of an attempt, whatever it consists of.
+    # Seconds: to connect, between two pieces of an answer, and for all of an attempt.
     connect: float = 5.0
     read: float = 15.0
     total: float = 30.0

@@ -147,7 +147,11 @@ def test_an_endpoint_says_when_it_wants_to_be_asked_again(
     endpoint: WebhookEndpoint, sender: HttpWebhooks
 ) -> None:
     later = format_datetime(datetime.fromtimestamp(time.time() + 3600, UTC), usegmt=True)
-    never = ("Fri, 31 Dec 9999 23:59:59 -1200", "Thu, 01 Jan 99999999999 00:00:00 GMT", f"1 Jan 2026 00:00 +{10**20}")
+    never = (
+        "Fri, 31 Dec 9999 23:59:59 -1200",
+        "Thu, 01 Jan 99999999999 00:00:00 GMT",
+        f"1 Jan 2026 00:00 +{10**20}",
+    )
     wishes = ("120", later, "soon", "-5", *never)
     endpoint.script = in_turn(*(Said(429, {"retry-after": text}) for text in wishes))
     pauses = [sender.send(Endpoint(endpoint.url()), EVENT).retry_after for _ in wishes]

@@ -104,9 +104,7 @@ def require_alerts(promtool: str, tmp_path: Path) -> Callable[..., None]:
     """Fails unless these alerts, and of `among` no others, fire at the end of each phase."""
 
     def require(*phases: tuple[Scrape, Iterable[str]], among: str = ".*") -> None:
-        ends = [
-            firing((n + 1) * PHASE - 2, alerts, among) for n, (_, alerts) in enumerate(phases)
-        ]
+        ends = [firing((n + 1) * PHASE - 2, alerts, among) for n, (_, alerts) in enumerate(phases)]
         test = {
             "interval": "1m",
             "input_series": list(series(*(scraped for scraped, _ in phases))),
