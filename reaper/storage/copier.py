@@ -29,6 +29,8 @@ THREADS = 8
 # What is larger, or of unknown size, goes few at a time, so that the pieces in memory stay few.
 SMALL = 1 << 20
 LARGE_THREADS = 2
+# Claims in a row that only find what fits nowhere; each looks at ten times as many contents as are claimed.
+FRUITLESS = 50
 # How often what is done is committed, and how often a lease of two minutes is renewed.
 TURN = 0.5
 RENEWED_EVERY = 30.0
@@ -75,21 +77,25 @@ class Copier:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # What an error left unbegun is not begun: its lease would not be renewed any more.
         for pool in (self._large, *self._pools.values()):
-            pool.shutdown()
+            pool.shutdown(cancel_futures=True)
 
-    def make_all(self, claim: Claim) -> Counter[str]:
-        """Claim and copy until nothing is claimed, or it is time to stop; what became of all."""
-        done = for_each(range(LANES), lambda _: self._lane(claim))
+    def make_all(self, claim: Claim, is_due: Callable[[], bool] = lambda: False) -> Counter[str]:
+        """Claim and copy until nothing is claimed or due, or it is time to stop; what became of all."""
+        done = for_each(range(LANES), lambda _: self._lane(claim, is_due))
         return sum(done.values(), start=Counter())
 
-    def _lane(self, claim: Claim) -> Counter[str]:
+    def _lane(self, claim: Claim, is_due: Callable[[], bool]) -> Counter[str]:
         done: Counter[str] = Counter()
-        while not self._stop.is_set():
+        fruitless = 0
+        while not self._stop.is_set() and fruitless < FRUITLESS:
             tasks = claim()
-            if not tasks:
+            if tasks:
+                done += self.make(tasks)
+            elif not is_due():
                 break
-            done += self.make(tasks)
+            fruitless = 0 if tasks else fruitless + 1
         return done
 
     def make(self, tasks: Sequence[CopyTask]) -> Counter[str]:
@@ -203,7 +209,8 @@ class _Attempt:
             source = self._store(backend)
         except ConfigError as error:
             raise SourceFailed(None, describe(error)) from error
-        expected = Expected(task.size_bytes, task.content_hash.lower() if task.sha256 else None)
+        sha256 = task.content_hash.lower() if task.sha256 else None
+        expected = Expected(task.size_bytes, sha256, task.is_own(key))
         copying = Copying(source, key, destination, task.object_key, expected, task.verify, self._begun)
         try:
             copied = copying.run()

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.copy_fixtures import answer, backends, factor, fail, places, state
-from tests.support.paste_fixtures import accounts, column, contents, refused, value
+from tests.support.paste_fixtures import accounts, column, contents, refused, unbound, value
 
 
 @pytest.fixture
@@ -236,3 +236,35 @@ def test_a_move_of_content_that_changed_meanwhile_ends_exact(uneven, copier):
     assert copier.commit_copy(tasks[2]) == "not_needed"
     assert places(uneven, tasks[1].content_hash) == {"default?"}
     assert places(uneven, tasks[2].content_hash) == {"default"}
+
+
+def test_where_content_has_another_collation_copies_are_made_moved_and_removed_all_the_same(
+    three, paste, copier, clock
+):
+    with unbound(three):
+        for table, name in (
+            ("content", "content_hash"),
+            ("content", "object_key"),
+            ("pastes", "content_hash"),
+        ):
+            three.execute(f'alter table {table} alter {name} type varchar(100) collate "POSIX"')
+    paste("a", content="x", expires="1 day")
+    paste("b", content="y", own_key=False, expires="1 day")
+    factor(three, 3)
+    assert copier.replicate() == ["copied"] * 4
+    [key] = column(three, "select object_key from reaper.object_locations where content_hash = 'x' and backend = 'west'")
+    assert copier.report("x", "west", key, "corrupt") == "recorded"
+    assert copier.replicate() == ["repaired"]
+    factor(three, 1)
+    copier.sweep()
+    assert copier.remove_excess() == ["removed"] * 4
+    for name in ("default", "east", "west"):
+        three.execute("select reaper.set_quota(%s, 25, 'a test')", [name])
+    state(three, "west", "draining")
+    copier.replicate()
+    copier.remove_excess()
+    assert {*places(three, "x"), *places(three, "y")} <= {"default", "east"}
+    three.execute("update reaper.settings set rebalance_strategy = 'pack'")
+    outcomes = [copier.commit_copy(task) for task in copier.claim_moves()]
+    assert set(outcomes) <= {"moved"}
+    assert three.execute("select count(*) from reaper.copies_detail('x')").fetchone() == (1,)
