@@ -1,7 +1,8 @@
 """Copies that PostgreSQL asks for, made several at a time; the replicator and the rebalancer share it.
 
-Each backend that takes copies has threads of its own, so that a slow one delays only its own copies. What is
-done is committed while the rest is under way, and the lease of the rest is renewed.
+Each backend that takes copies has threads of its own: of what is claimed, a slow one delays only its own
+copies, though the next claim waits for them. What is done is committed while the rest is under way, and the
+lease of the rest is renewed.
 """
 
 from __future__ import annotations

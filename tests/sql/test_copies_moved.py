@@ -117,6 +117,32 @@ def test_a_drained_backend_ends_empty_and_is_removed_then_and_not_before(three, 
     assert set(column(three, "select name from reaper.backends")) == {"default", "east"}
 
 
+KNOWS = """
+select table_name from information_schema.columns join information_schema.tables using (table_schema, table_name)
+ where table_schema = 'reaper' and column_name = 'backend' and table_type = 'BASE TABLE'
+"""
+
+
+def test_of_a_removed_backend_only_what_it_used_is_kept(three):
+    month = "date_trunc('month', now() at time zone 'UTC')::date"
+    for table, columns, values in (
+        ("reconciliations", "uploads", "2"),
+        ("sightings", "object_key, size_bytes, first_seen, last_seen", "'k', 1, now(), now()"),
+        ("suspects", "object_key, content_hash, first_seen, next_attempt", "'k', 'h', now(), now()"),
+        ("usage_limits", "what, amount", "'monthly_requests', 1"),
+        ("usage_monthly", "month", month),
+    ):
+        three.execute(f"insert into reaper.{table} (backend, {columns}) values ('west', {values})")
+    state(three, "west", "draining")
+    three.execute("update reaper.sightings set retired_at = now()")
+    with refused("RP005", "1 untracked objects to be deleted"):
+        three.execute("select reaper.remove_backend('west', 'sold')")
+    three.execute("update reaper.sightings set retired_at = null")
+    three.execute("select reaper.remove_backend('west', 'sold')")
+    named = [t for t in column(three, KNOWS) if value(three, f"select exists (select from reaper.{t} where backend = 'west')")]
+    assert named == ["usage_monthly"]
+
+
 def test_a_backend_that_a_put_may_still_choose_is_not_removed(three, writers):
     state(three, "west", "draining")
     writer = writers()

@@ -8,8 +8,8 @@ from tests.support.copy_fixtures import Copier, backends, factor
 from tests.support.paste_fixtures import Connection, Pastes, Worker, value
 from tests.support.query_plans import flat, pages, read_whole, watched
 
-# Of the contents each tenth has one copy, is wanted and due; each tenth has three and is in the other list.
-# Half as many copies are being made for contents of their own, and a plan of moves has some.
+# Of the contents each tenth has one copy and is wanted, each tenth has three and is in the other list; some of
+# these are due. Half as many copies are being made for contents of their own, and a plan of moves has some.
 # Autovacuum would bring statistics just when a test wants to be without.
 FILL = """
 alter table content set (autovacuum_enabled = false);
@@ -25,10 +25,10 @@ select 'h' || lpad(i::text, 9, '0'), b.name, 'k' || i, 10, now(), now()
 insert into reaper.byte_deltas (backend, used_bytes)
 select backend, sum(size_bytes) from reaper.object_locations group by backend;
 insert into reaper.copy_wants (content_hash, good, reason, queued_at, next_attempt)
-select 'h' || lpad(i::text, 9, '0'), 1, 'few', now(), now() - interval '1 hour' + i * interval '1 ms'
+select 'h' || lpad(i::text, 9, '0'), 1, 'few', now(), now() + interval '1 hour' * case when i <= 5000 then -1 else 1 end
   from generate_series(10, {rows}, 10) as i;
 insert into reaper.copy_excess (content_hash, queued_at, next_attempt)
-select 'h' || lpad(i::text, 9, '0'), now(), now() - interval '1 hour' + i * interval '1 ms'
+select 'h' || lpad(i::text, 9, '0'), now(), now() + interval '1 hour' * case when i <= 5000 then -1 else 1 end
   from generate_series(1, {rows}, 10) as i;
 insert into reaper.copy_intents (intent_id, content_hash, purpose, source, source_key, destination, object_key,
                                  size_bytes, begun_at, lease, lease_until)
