@@ -236,6 +236,16 @@ def test_the_rebalancer_spreads_until_within_the_threshold_and_then_plans_nothin
     assert copier.claim_moves() == []
 
 
+def test_nobody_waits_for_another_who_plans(uneven, copier, copiers):
+    other = copiers()
+    uneven.execute("delete from reaper.copy_moves")
+    with other.connection.transaction():
+        assert len(other.claim_moves(1)) == 1
+        uneven.execute("set statement_timeout = '1s'")
+        assert copier.claim_moves() == []
+    assert len(copier.claim_moves(1)) == 1
+
+
 def test_pack_fills_the_fullest_and_empties_the_others(uneven, copier):
     uneven.execute("update reaper.settings set rebalance_strategy = 'pack', rebalance_threshold = 0.02")
     while tasks := copier.claim_moves():
