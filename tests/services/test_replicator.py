@@ -11,6 +11,7 @@ import pytest
 from reaper.app import App
 from reaper.errors import ContentLost, ReaperError, Unreachable
 from reaper.ports import Begun, ObjectStore, Reading
+from reaper.services import replicator
 from tests.support import service_ticks
 from tests.support.copies_world import DAY, NAMES, SERVICES, CopiesWorld, spoil
 from tests.support.folder_store import FolderStore
@@ -224,6 +225,36 @@ def test_an_application_s_own_size_is_no_proof_that_its_bytes_are_wrong(
     assert (good, reason) == (1, "few")
     assert "has 10 bytes instead of 999, which the application's row says" in error
     assert copies.sql("select trouble from reaper.object_locations") == []
+
+
+def test_a_slow_backend_does_not_keep_others_from_their_copies(
+    copies: CopiesWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "AT_ONCE", 20)
+    claimed: list[Any] = []
+    all_claimed = threading.Event()
+
+    def claim(call: Any, *arguments: Any) -> Any:
+        tasks = call(*arguments)
+        claimed.extend(tasks)
+        if len(claimed) == len(MANY):
+            all_claimed.set()
+        return tasks
+
+    def watch(name: str, store: ObjectStore) -> WatchedStore:
+        def wait(_: str) -> None:
+            assert name != "west" or all_claimed.wait(30)
+
+        return WatchedStore(store, before_put=wait)
+
+    with copies.app() as app:
+        copies.state("west", "readonly")
+        copies.create(app, MANY)
+        copies.state("west", "active")
+    with copies.app(wrap_store=watch, around=instead_of({"claim_copies": claim})) as copying:
+        assert copies.serve(copying, "replicator").figures["copied"] == len(MANY)
+    assert {task.destination for task in claimed} >= {"west"}
+    copies.agree()
 
 
 def test_a_run_that_fails_begins_no_further_copy(copies: CopiesWorld) -> None:
