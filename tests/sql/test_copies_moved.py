@@ -275,7 +275,7 @@ def test_a_move_of_content_that_changed_meanwhile_ends_exact(uneven, copier):
 
 
 def test_where_content_has_another_collation_copies_are_made_moved_and_removed_all_the_same(
-    three, paste, copier, clock
+    three, paste, copier
 ):
     with unbound(three):
         for table, name in (

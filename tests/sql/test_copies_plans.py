@@ -71,7 +71,8 @@ def each_once(copier: Copier) -> None:
     copier.call("extend_copies", tasks[0].lease)
     copier.call("record_upload", tasks[0].intent_id, tasks[0].lease, "an upload")
     assert copier.fail_copy(tasks[0])
-    assert {copier.commit_copy(task) for task in tasks[1:]} == {"copied"}
+    # What was found missing the last time is made again.
+    assert {copier.commit_copy(task) for task in tasks[1:]} <= {"copied", "repaired"}
     found = copier.claim_excess(10)
     assert len(found) == 10
     assert {copier.remove_copy(excess) for excess in found} == {"removed"}
