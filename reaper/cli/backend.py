@@ -156,7 +156,7 @@ def _set_state(name: str, state: str, reason: str, database_url: str | None) -> 
 
 
 def _require_empty_bucket(name: str, abort_uploads: bool, database_url: str | None) -> None:
-    """Refuse where the bucket, if it can be asked from here, has what is not reaper's own, or open uploads."""
+    """Refuse where the bucket, if it can be asked, has what is not reaper's own, or open uploads."""
     from reaper import config
     from reaper.app import App
 

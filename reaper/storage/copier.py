@@ -1,8 +1,8 @@
 """Copies that PostgreSQL asks for, made several at a time; the replicator and the rebalancer share it.
 
-Each backend that takes copies has threads of its own, and large objects have some, so that what is slow delays
-only its like: more is claimed as soon as one of the backends has little to do. What is done is committed while
-the rest is under way, and the lease of the rest is renewed.
+Each backend that takes copies has threads of its own, and large objects have some, so that what is slow
+delays only its like: more is claimed as soon as one of the backends has little to do. What is done is
+committed while the rest is under way, and the lease of the rest is renewed.
 """
 
 from __future__ import annotations

@@ -161,7 +161,9 @@ def test_a_large_object_is_never_in_memory_as_a_whole(open_store, seaweedfs, mon
     Path("/proc/self/clear_refs").write_text("5")
     before = resident("VmRSS")
     with ThreadPoolExecutor(LARGE_THREADS) as pool:
-        runs = [Copying(source, "large", target, f"d{n}", expected, True, print) for n in range(LARGE_THREADS)]
+        runs = [
+            Copying(source, "large", target, f"d{n}", expected, True, print) for n in range(LARGE_THREADS)
+        ]
         assert all(copied.verified for copied in pool.map(Copying.run, runs))
     grown = resident("VmHWM") - before
     print(f"{LARGE_THREADS} objects of {megabytes} MiB at once: the process grew by {grown / MIB:.1f} MiB")

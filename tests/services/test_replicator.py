@@ -193,8 +193,8 @@ def test_what_a_full_backend_refuses_is_stored_on_another(copies: CopiesWorld) -
     class Full(WatchedStore):
         """It answers, so its circuit stays closed, and has no quota that says how full it is."""
 
-        def write(self, key: str, reading: Reading, begun: Begun) -> bool:
-            raise ReaperError(f"{key}: QuotaExceeded")
+        def write(self, key: str, reading: Reading, _: Begun) -> bool:
+            raise ReaperError(f"{key}: QuotaExceeded, {reading.size} bytes are too many")
 
     with copies.app(wrap_store=lambda name, store: Full(store) if name == "west" else store) as app:
         for name in ("east", "west"):
@@ -276,9 +276,11 @@ def test_a_run_that_fails_begins_no_further_copy(copies: CopiesWorld) -> None:
 
     with copies.app() as app:
         copies.create(app, MANY)
-    with copies.app(wrap_store=watch, around=instead_of({"commit_copies": refuse})) as failing:
-        with pytest.raises(Unreachable, match="PostgreSQL"):
-            copies.serve(failing, "replicator")
+    with (
+        copies.app(wrap_store=watch, around=instead_of({"commit_copies": refuse})) as failing,
+        pytest.raises(Unreachable, match="PostgreSQL"),
+    ):
+        copies.serve(failing, "replicator")
     assert len(begun) < len(MANY)
     with copies.app() as app:
         copies.advance_clock("4 minutes")

@@ -118,7 +118,8 @@ def test_a_drained_backend_ends_empty_and_is_removed_then_and_not_before(three, 
 
 
 KNOWS = """
-select table_name from information_schema.columns join information_schema.tables using (table_schema, table_name)
+select table_name
+  from information_schema.columns join information_schema.tables using (table_schema, table_name)
  where table_schema = 'reaper' and column_name = 'backend' and table_type = 'BASE TABLE'
 """
 
@@ -139,7 +140,11 @@ def test_of_a_removed_backend_only_what_it_used_is_kept(three):
         three.execute("select reaper.remove_backend('west', 'sold')")
     three.execute("update reaper.sightings set retired_at = null")
     three.execute("select reaper.remove_backend('west', 'sold')")
-    named = [t for t in column(three, KNOWS) if value(three, f"select exists (select from reaper.{t} where backend = 'west')")]
+    named = [
+        t
+        for t in column(three, KNOWS)
+        if value(three, f"select exists (select from reaper.{t} where backend = 'west')")
+    ]
     assert named == ["usage_monthly"]
 
 
@@ -288,7 +293,9 @@ def test_where_content_has_another_collation_copies_are_made_moved_and_removed_a
     paste("b", content="y", own_key=False, expires="1 day")
     factor(three, 3)
     assert copier.replicate() == ["copied"] * 4
-    [key] = column(three, "select object_key from reaper.object_locations where content_hash = 'x' and backend = 'west'")
+    [key] = column(
+        three, "select object_key from reaper.object_locations where content_hash = 'x' and backend = 'west'"
+    )
     assert copier.report("x", "west", key, "corrupt") == "recorded"
     assert copier.replicate() == ["repaired"]
     factor(three, 1)

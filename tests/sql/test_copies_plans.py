@@ -8,8 +8,8 @@ from tests.support.copy_fixtures import Copier, backends, factor
 from tests.support.paste_fixtures import Connection, Pastes, Worker, value
 from tests.support.query_plans import flat, pages, read_whole, watched
 
-# Of the contents each tenth has one copy and is wanted, each tenth has three and is in the other list; some of
-# these are due. Half as many copies are being made for contents of their own, and a plan of moves has some.
+# Of the contents each tenth has one copy and is wanted, each tenth has three and is in the other list; some
+# of these are due. Half as many copies are being made for contents of their own; a plan of moves has some.
 # Autovacuum would bring statistics just when a test wants to be without.
 FILL = """
 alter table content set (autovacuum_enabled = false);
@@ -25,13 +25,15 @@ select 'h' || lpad(i::text, 9, '0'), b.name, 'k' || i, 10, now(), now()
 insert into reaper.byte_deltas (backend, used_bytes)
 select backend, sum(size_bytes) from reaper.object_locations group by backend;
 insert into reaper.copy_wants (content_hash, good, reason, queued_at, next_attempt)
-select 'h' || lpad(i::text, 9, '0'), 1, 'few', now(), now() + interval '1 hour' * case when i <= 5000 then -1 else 1 end
+select 'h' || lpad(i::text, 9, '0'), 1, 'few', now(),
+       now() + interval '1 hour' * case when i <= 5000 then -1 else 1 end
   from generate_series(10, {rows}, 10) as i;
 insert into reaper.copy_excess (content_hash, queued_at, next_attempt)
-select 'h' || lpad(i::text, 9, '0'), now(), now() + interval '1 hour' * case when i <= 5000 then -1 else 1 end
+select 'h' || lpad(i::text, 9, '0'), now(),
+       now() + interval '1 hour' * case when i <= 5000 then -1 else 1 end
   from generate_series(1, {rows}, 10) as i;
-insert into reaper.copy_intents (intent_id, content_hash, purpose, source, source_key, destination, object_key,
-                                 size_bytes, begun_at, lease, lease_until)
+insert into reaper.copy_intents (intent_id, content_hash, purpose, source, source_key, destination,
+                                 object_key, size_bytes, begun_at, lease, lease_until)
 select gen_random_uuid(), 'h' || lpad(i::text, 9, '0'), 'replicate', 'default', 'k' || i, 'west', 'n' || i,
        10, now(), gen_random_uuid(), now() + interval '1 day'
   from generate_series(2, {rows}, 20) as i;
@@ -40,7 +42,8 @@ select destination, sum(size_bytes) from reaper.copy_intents group by destinatio
 insert into reaper.copy_moves (content_hash, source, destination, size_bytes, planned_at)
 select 'h' || lpad(i::text, 9, '0'), 'east', 'west', 10, now() from generate_series(3, {rows}, 100) as i;
 insert into reaper.cleanup_queue (backend, object_key, content_hash, size_bytes, queued_at, next_attempt)
-select 'west', 'q' || i, 'gone' || i, 0, now(), now() + interval '1 day' from generate_series(1, {rows}, 10) as i;
+select 'west', 'q' || i, 'gone' || i, 0, now(), now() + interval '1 day'
+  from generate_series(1, {rows}, 10) as i;
 reset session_replication_role;
 update reaper.copy_sweep set fingerprint = '';
 """
@@ -106,9 +109,7 @@ def test_no_statement_of_copies_reads_a_large_table_as_a_whole(
     assert read_whole(own, LARGE) == {}
 
 
-def test_copies_cost_as_little_among_many_contents_as_among_few(
-    db: Connection, large: int
-) -> None:
+def test_copies_cost_as_little_among_many_contents_as_among_few(db: Connection, large: int) -> None:
     calls = {
         "claim": "select count(*) from reaper.claim_copies(50)",
         "excess": "select count(*) from reaper.claim_excess(50)",

@@ -100,7 +100,7 @@ def test_fifty_contents_that_fit_nowhere_do_not_delay_a_thousand_that_fit(crowde
     assert reason.startswith("50 contents want a copy that could not be made")
 
 
-def test_a_claim_that_found_only_what_fits_nowhere_says_that_more_is_due(crowded, copier, clock):
+def test_a_claim_that_found_only_what_fits_nowhere_says_that_more_is_due(crowded, copier):
     assert copier.claim_copies(4) == []
     assert copier.call("copies_are_due") == [(True,)]
     assert len(copier.claim_copies(4)) == 4
