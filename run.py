@@ -3,7 +3,7 @@
 
     demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
     test     runs the tests, three processes per core; further words go to pytest, for example -n 0
-             --slow: those that it leaves out because others show nearly the same sooner; --long: sizes as promised
+             --slow: those left out because others show nearly the same sooner; --long: sizes as promised
     torture  runs the long fault tests, --minutes 30 in all, and prints a scorecard; --seed repeats a run
     check    format, lint, types, import layers, SQL lint
     example  a paste service on port 8000, with servers and a worker of its own; --port, --address
