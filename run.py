@@ -2,7 +2,8 @@
 """Sets reaper up in .venv and runs it: python3 run.py demo | test | check | example | … | <command>
 
     demo     starts PostgreSQL, Valkey and S3 of its own, and expires pastes in them
-    test     runs the tests, three processes per core; further words go to pytest, for example --long or -n 0
+    test     runs the tests, three processes per core; further words go to pytest, for example -n 0
+             --slow: those left out because others show nearly the same sooner; --long: sizes as promised
     torture  runs the long fault tests, --minutes 30 in all, and prints a scorecard; --seed repeats a run
     check    format, lint, types, import layers, SQL lint
     example  a paste service on port 8000, with servers and a worker of its own; --port, --address

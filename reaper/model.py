@@ -53,6 +53,14 @@ class ObjectRef(NamedTuple):
     size_bytes: int | None
 
 
+def is_own_key(content_hash: str, object_key: str) -> bool:
+    """Whether reaper gave this key, and so counted the bytes when they were stored.
+
+    An application's own size may be one from before it compressed or encrypted the bytes.
+    """
+    return object_key.startswith(f"{content_hash[:2]}/{content_hash}/")
+
+
 def object_refs(columns: Sequence[Sequence[Any]]) -> tuple[ObjectRef, ...]:
     """The objects whose columns come as arrays."""
     return tuple(map(ObjectRef._make, zip(*columns, strict=True)))
@@ -281,6 +289,10 @@ class CopyTask:
     object_key: str
     # Whether the stored object is to be compared.
     verify: bool
+
+    def is_own(self, object_key: str) -> bool:
+        """Whether reaper stored what lies under this key, and counted its bytes then."""
+        return is_own_key(self.content_hash, object_key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import BinaryIO, Protocol
 
@@ -37,6 +37,8 @@ class Reading:
 
     size: int
     pieces: Iterator[bytes]
+    # What its writer said about it (type, encoding, notes), by the names of HTTP; a copy says the same.
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

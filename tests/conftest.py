@@ -41,6 +41,7 @@ pytest_plugins = [
     "tests.support.world_fixtures",
     "tests.support.stranger_fixtures",
     "tests.support.ordeals",
+    "tests.support.slow_tests",
 ]
 
 
@@ -64,11 +65,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long cases out, unless they are asked for."""
+    """Leave the long cases out, unless they are asked for; ordeals that are given minutes have them all."""
     if config.getoption("long"):
         return
-    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
-    items[:] = [item for item in items if not item.get_closest_marker("long")]
+    has_time = config.getoption("minutes") is not None
+    left = {
+        item
+        for item in items
+        if item.get_closest_marker("long") and not (has_time and item.get_closest_marker("ordeal"))
+    }
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
 
 
 def pytest_collection_finish() -> None:

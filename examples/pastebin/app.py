@@ -18,6 +18,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from html import escape
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
@@ -103,7 +104,7 @@ Pastes = Annotated[AsyncStore, Depends(opened_store)]
 
 async def page(request: Request) -> HTMLResponse:
     """How to use it."""
-    return HTMLResponse(PAGE % {"here": request.url_for("page")}, headers=HEADERS)
+    return HTMLResponse(PAGE % {"here": escape(str(request.url_for("page")))}, headers=HEADERS)
 
 
 async def healthz() -> dict[str, str]:

@@ -13,10 +13,11 @@ from rich.markup import escape
 from reaper.cli import formatting, options
 from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, show_fields, show_table
-from reaper.errors import Exit, ReaperError
+from reaper.errors import Exit, NotSupported, ReaperError
 
 if TYPE_CHECKING:
     from reaper.model import Remains
+    from reaper.ports import ObjectStore
     from reaper.queries.backends import BackendState
     from reaper.storage.ownership import Finding
 
@@ -42,6 +43,9 @@ _Name = Annotated[
     str, typer.Argument(metavar="NAME", help="The backend, as in reaper.toml.", show_default=False)
 ]
 _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+_Abort = Annotated[
+    bool, typer.Option("--abort-uploads", help="Abort the uploads in parts that are open in its bucket.")
+]
 _Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in reaper.audit.")]
 _COLOUR = {"ours": "green", "other": "red", "not checked": "dim"}
 
@@ -124,14 +128,20 @@ def readonly(name: _Name, reason: _Why, database_url: options.Dsn = None) -> Non
 
 
 @group.command("remove")
-def remove(name: _Name, reason: _Why, database_url: options.Dsn = None) -> None:
+def remove(
+    name: _Name, reason: _Why, abort_uploads: _Abort = False, database_url: options.Dsn = None
+) -> None:
     """Forget a backend that was drained; refused while anything lies or is owed there, with what it is.
 
     Where the backend is still configured here, its bucket is listed, too: an object that no row names keeps
-    it. Take it out of reaper.toml first, or the next worker registers it again.
+    it, and so does an upload in parts that is open. Take it out of reaper.toml first, or the next worker
+    registers it again.
     """
     with asking("operator", database_url) as q:
-        _require_empty_bucket(name, database_url)
+        # Drained, and empty by the rows: nothing is being stored there any more. Else the rows refuse.
+        drained = any(b.name == name and b.state == "draining" for b in q.backends())
+        if drained and not q.backend_remains(name):
+            _require_empty_bucket(name, abort_uploads, database_url)
         q.remove_backend(name, reason)
     typer.echo(f"backend {name} is removed")
 
@@ -145,8 +155,8 @@ def _set_state(name: str, state: str, reason: str, database_url: str | None) -> 
         typer.echo(_left(remains))
 
 
-def _require_empty_bucket(name: str, database_url: str | None) -> None:
-    """Refuse where the bucket, if it can be asked from here, has an object that is not reaper's own."""
+def _require_empty_bucket(name: str, abort_uploads: bool, database_url: str | None) -> None:
+    """Refuse where the bucket, if it can be asked, has what is not reaper's own, or open uploads."""
     from reaper import config
     from reaper.app import App
 
@@ -155,13 +165,34 @@ def _require_empty_bucket(name: str, database_url: str | None) -> None:
         typer.echo(f"backend {name} is not configured here: its bucket was not listed", err=True)
         return
     with App(settings) as app:
-        first = next(iter(app.stores[name].list()), None)
-    if first is not None:
+        store = app.stores[name]
+        first = next(iter(store.list()), None)
+        if first is not None:
+            raise ReaperError(
+                f"the bucket of backend {name} is not empty: {first.key} lies there ({first.size:,} bytes)",
+                "If the replicator has finished, no row names it: `reaper verify` lists such objects."
+                " Delete it, or take the backend out of reaper.toml and call this again.",
+            )
+        _end_uploads(name, store, abort_uploads)
+
+
+def _end_uploads(name: str, store: ObjectStore, abort: bool) -> None:
+    """Abort the uploads in parts that are open, or refuse; no listing of objects shows what they stored."""
+    try:
+        uploads = list(store.uploads())
+    except NotSupported as error:
+        typer.echo(f"{error.message}: whether some are open there was not looked at", err=True)
+        return
+    if uploads and not abort:
         raise ReaperError(
-            f"the bucket of backend {name} is not empty: {first.key} lies there ({first.size:,} bytes)",
-            "If the replicator has finished, no row names it: `reaper verify` lists such objects."
-            " Delete it, or take the backend out of reaper.toml and call this again.",
+            f"the bucket of backend {name} has {len(uploads):,} uploads in parts that are open, such as that"
+            f" of {uploads[0].key}, begun {formatting.second(uploads[0].begun_at)}",
+            "What they stored is paid for and shown by no listing: add --abort-uploads, or let the service"
+            " multipart_cleanup abort them when they are old enough.",
         )
+    for upload in uploads:
+        store.abort(upload)
+        typer.echo(f"aborted the upload in parts of {upload.key}, begun {formatting.second(upload.begun_at)}")
 
 
 def _left(remains: Sequence[Remains]) -> str:

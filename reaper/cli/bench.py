@@ -68,6 +68,10 @@ _Objects = Annotated[int, typer.Option("--objects", metavar="N", min=1, help="Wi
 _Profile = Annotated[
     bool, typer.Option("--profile", help="Only show where the time of a drain goes, per statement: a minute.")
 ]
+_Webhooks = Annotated[
+    bool,
+    typer.Option("--webhooks", help="Only: what a webhook that is told of everything costs a drain."),
+]
 _Growth = Annotated[
     int | None,
     typer.Option(
@@ -85,6 +89,8 @@ _Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Shuffles the or
 WIDTH = 140
 # What a copy may cost more among ten times as many contents.
 LARGEST_GROWTH = 1.15
+# How fast a drain must be with a webhook for everything, beside one without.
+SLOWEST_WITH_WEBHOOK = 0.9
 
 
 def register(app: typer.Typer) -> None:
@@ -105,6 +111,7 @@ def bench(
     copies: _Copies = False,
     profile: _Profile = False,
     growth: _Growth = None,
+    webhooks: _Webhooks = False,
 ) -> None:
     """Measure reaper beside row-by-row deletion, hand-written workers, job queues and one giant transaction.
 
@@ -130,6 +137,9 @@ def bench(
     if copies:
         _measure_copies(quick, output, pg_bin)
         return
+    if webhooks:
+        _bench_webhooks(rows or plan.DEFAULT_ROWS, seed, pg_bin)
+        return
     chosen = plan.choose(quick, big, rows, seed)
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -154,6 +164,25 @@ def _bench_scrub(objects: int) -> None:
     speed = scrub_speed.measure(objects, 2048, 3, lambda what: console.print(what, soft_wrap=True))
     typer.echo(speed.as_json())
     typer.echo(f"scrubber / rclone check --download: {speed.ratio:.2f} times as fast")
+
+
+def _bench_webhooks(rows: int, seed: int, pg_bin: Path | None) -> None:
+    """Exit code 1 when the target is missed."""
+    from reaper.dev.bench.benchmark import measure_webhooks
+    from reaper.dev.embedded import EmbeddedError
+
+    console = Console(stderr=True, highlight=False)
+    try:
+        cost = measure_webhooks(rows, seed, lambda what: console.print(what, soft_wrap=True), pg_bin)
+    except EmbeddedError as error:
+        raise ConfigError(str(error)) from None
+    typer.echo(cost.as_json())
+    for problem in cost.problems:
+        typer.echo(problem, err=True)
+    typer.echo(f"without a webhook / without the look for one: {cost.look:.2f} times as fast")
+    typer.echo(f"with a webhook for everything / without: {cost.ratio:.2f} times as fast")
+    well = not cost.problems and cost.ratio >= SLOWEST_WITH_WEBHOOK
+    raise typer.Exit(Exit.OK if well else Exit.BEHIND)
 
 
 def _measure_copies(quick: bool, output: Path, pg_bin: Path | None) -> None:

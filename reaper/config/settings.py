@@ -64,9 +64,11 @@ class Settings(BaseSettings):
     allow_private_webhooks: bool = False
     health_address: str = "127.0.0.1"
     stuck_after: Annotated[Duration, durations("1 min")] = timedelta(hours=2)
-    # The page of operators: who may see it where it listens beyond this host, and the names it is asked by.
+    # The page of operators: who may see it where it listens beyond this host, the names it is asked by, and
+    # the proxies that are believed when they say who asks.
     web_password: SecretStr | None = None
     web_hosts: str = ""
+    web_proxies: str = ""
 
     @property
     def dsn(self) -> str:

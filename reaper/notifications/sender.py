@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: one POST, no redirects, no proxies, and never longer than half a minute."""
+"""Webhooks over HTTP: one POST, no redirects, no proxies, and no longer than half a minute with all of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from reaper.version import installed_version
 class Limits:
     """How long and how much."""
 
-    # Seconds: to connect, between two pieces of an answer, and for all of it.
+    # Seconds: to connect, between two pieces of an answer, and for all of an attempt.
     connect: float = 5.0
     read: float = 15.0
     total: float = 30.0
@@ -96,18 +96,19 @@ class HttpWebhooks:
         request = self.request(endpoint, event)
         if len(request.body) > self._limits.request:
             return Answer(error=f"the event has {len(request.body)} bytes, over {self._limits.request}")
+        until = time.monotonic() + self._limits.total
         kept = self._take(endpoint.url)
         if kept is not None:
-            answer = self._post(kept, target, request, is_kept=True)
+            answer = self._post(kept, target, request, until, is_kept=True)
             if answer is not None:
                 return answer
         try:
-            opened = self._open(target)
+            opened = self._open(target, until)
         except DeliveryHeld:
             raise
         except (NoAddress, OSError, HTTPError, CertificateError) as error:
             return Answer(error=_words(error, target, self._limits), outage=True)
-        answer = self._post(opened, target, request, is_kept=False)
+        answer = self._post(opened, target, request, until, is_kept=False)
         assert answer is not None
         return answer
 
@@ -133,17 +134,17 @@ class HttpWebhooks:
         if other is not None:
             other.connection.close()
 
-    def _open(self, target: Target) -> _Kept:
-        """Connect to an address that was judged; the next one if it does not answer."""
+    def _open(self, target: Target, until: float) -> _Kept:
+        """Connect to an address that was judged; the next one if it does not answer and there is time."""
         addresses = addresses_of(target, self._allow_private, self._resolve)[: self._limits.addresses]
         for place, address in enumerate(addresses):
             connection = self._connection(target, address)
             try:
-                with _deadline(connection, self._limits.total):
+                with _deadline(connection, until):
                     connection.connect()
             except (OSError, HTTPError, CertificateError):
                 connection.close()
-                if place + 1 == len(addresses):
+                if place + 1 == len(addresses) or time.monotonic() >= until:
                     raise
                 continue
             return _Kept(connection, time.monotonic())
@@ -166,13 +167,15 @@ class HttpWebhooks:
     def _context(self) -> ssl.SSLContext:
         return self._tls or ssl.create_default_context()
 
-    def _post(self, kept: _Kept, target: Target, request: Request, is_kept: bool) -> Answer | None:
+    def _post(
+        self, kept: _Kept, target: Target, request: Request, until: float, is_kept: bool
+    ) -> Answer | None:
         """The answer; None where a kept connection was closed by the other side before it gave one."""
         connection = kept.connection
         # urllib3 sets it anew for each answer.
         connection.timeout = self._limits.read
         try:
-            with _deadline(connection, self._limits.total) as deadline:
+            with _deadline(connection, until) as deadline:
                 connection.request(
                     "POST",
                     target.path,
@@ -181,6 +184,7 @@ class HttpWebhooks:
                     preload_content=False,
                     decode_content=False,
                 )
+                _hide_path(connection)
                 response = connection.getresponse()
                 if deadline.is_over:
                     # The end of the line was taken for the end of the headers.
@@ -223,7 +227,8 @@ class HttpWebhooks:
         """Seconds, or a date; anything else is no wish."""
         if text.strip().isdecimal():
             return float(min(int(text.strip()[:9]), 1 << 30))
-        with suppress(ValueError, TypeError):
+        # A date may lie where none can be reckoned with.
+        with suppress(ValueError, TypeError, OverflowError):
             return max(0.0, (parsedate_to_datetime(text).astimezone(UTC) - self._now()).total_seconds())
         return 0.0
 
@@ -234,7 +239,7 @@ class _Deadline:
 
 
 @contextmanager
-def _deadline(connection: HTTPConnection, seconds: float) -> Iterator[_Deadline]:
+def _deadline(connection: HTTPConnection, until: float) -> Iterator[_Deadline]:
     """Cut the connection when the time is over, however it spends it: a byte now and then is no answer."""
     deadline = _Deadline()
 
@@ -245,13 +250,20 @@ def _deadline(connection: HTTPConnection, seconds: float) -> Iterator[_Deadline]
             with suppress(OSError):
                 sock.shutdown(SHUT_RDWR)
 
-    timer = threading.Timer(seconds, end)
+    timer = threading.Timer(max(0.0, until - time.monotonic()), end)
     timer.daemon = True
     timer.start()
     try:
         yield deadline
     finally:
         timer.cancel()
+
+
+def _hide_path(connection: HTTPConnection) -> None:
+    """The path may be a secret, and urllib3 logs it beside headers that it cannot read."""
+    options = connection._response_options  # noqa: SLF001
+    if options is not None:
+        connection._response_options = options._replace(request_url="/")  # noqa: SLF001
 
 
 def _words(error: Exception, target: Target, limits: Limits) -> str:

@@ -71,6 +71,13 @@ def _counted(number: int, noun: str) -> str:
     return f"{'at least ' if number >= COUNTED else ''}{_count(number, noun)}"
 
 
+def _name(given: Given) -> str:
+    """Whom the order is about."""
+    if not given.get("name"):
+        raise BadArgument("name is missing", "Go back to the page and choose the order again.")
+    return given["name"]
+
+
 # Services.
 
 
@@ -107,7 +114,7 @@ def _preview_run(q: Queries, given: Given) -> Preview:
 
 
 def _run(q: Queries, given: Given, reason: str) -> str:
-    q.run_now(given["name"], reason)
+    q.run_now(_name(given), reason)
     return f"{given['name']} is due; a worker starts it within seconds"
 
 
@@ -128,7 +135,7 @@ def _pause(q: Queries, given: Given, reason: str) -> str:
         span = parse_duration(given.get("span", ""))
     except ValueError as error:
         raise BadArgument(f"for how long: {error}") from None
-    until = q.pause(given["name"], span, reason)
+    until = q.pause(_name(given), span, reason)
     return f"{given['name']} is paused until {until:%Y-%m-%d %H:%M:%S %Z}"
 
 
@@ -139,7 +146,7 @@ def _preview_resume(q: Queries, given: Given) -> Preview:
 
 
 def _resume(q: Queries, given: Given, reason: str) -> str:
-    q.resume(given["name"], reason)
+    q.resume(_name(given), reason)
     return f"{given['name']} is resumed"
 
 
@@ -155,12 +162,12 @@ def _preview_switch(q: Queries, given: Given) -> Preview:
 
 
 def _enable(q: Queries, given: Given, reason: str) -> str:
-    q.enable_service(given["name"], reason)
+    q.enable_service(_name(given), reason)
     return f"{given['name']} is on"
 
 
 def _disable(q: Queries, given: Given, reason: str) -> str:
-    q.disable_service(given["name"], reason)
+    q.disable_service(_name(given), reason)
     return f"{given['name']} is off"
 
 
@@ -275,7 +282,7 @@ def _wanted_state(given: Given) -> str:
 
 
 def _set_backend_state(q: Queries, given: Given, reason: str) -> str:
-    q.set_backend_state(given["name"], _wanted_state(given), reason)
+    q.set_backend_state(_name(given), _wanted_state(given), reason)
     return f"backend {given['name']} is {given['state']}"
 
 
@@ -289,7 +296,7 @@ def _preview_enable_policy(q: Queries, given: Given) -> Preview:
 
 
 def _enable_policy(q: Queries, given: Given, reason: str) -> str:
-    q.enable_policy(given["name"], reason)
+    q.enable_policy(_name(given), reason)
     return f"policy {given['name']} is enabled"
 
 
@@ -300,7 +307,7 @@ def _preview_disable_policy(q: Queries, given: Given) -> Preview:
 
 
 def _disable_policy(q: Queries, given: Given, reason: str) -> str:
-    q.disable_policy(given["name"], reason)
+    q.disable_policy(_name(given), reason)
     return f"policy {given['name']} is disabled"
 
 
@@ -318,7 +325,7 @@ def _preview_enable_rule(q: Queries, given: Given) -> Preview:
 
 
 def _enable_rule(q: Queries, given: Given, reason: str) -> str:
-    q.enable_lifecycle_rule(given["name"], reason)
+    q.enable_lifecycle_rule(_name(given), reason)
     return f"rule {given['name']} is enabled"
 
 
@@ -330,7 +337,7 @@ def _preview_disable_rule(q: Queries, given: Given) -> Preview:
 
 
 def _disable_rule(q: Queries, given: Given, reason: str) -> str:
-    q.disable_lifecycle_rule(given["name"], reason)
+    q.disable_lifecycle_rule(_name(given), reason)
     return f"rule {given['name']} is disabled"
 
 
@@ -349,7 +356,7 @@ def _preview_enable_webhook(q: Queries, given: Given) -> Preview:
 
 
 def _enable_webhook(q: Queries, given: Given, reason: str) -> str:
-    q.enable_webhook(given["name"], reason)
+    q.enable_webhook(_name(given), reason)
     return f"webhook {given['name']} is enabled"
 
 
@@ -366,7 +373,7 @@ def _preview_replay(q: Queries, given: Given) -> Preview:
 
 def _replay(q: Queries, given: Given, reason: str) -> str:
     chosen = Replay(dlq_only=True, before=_seen(given))
-    number, cut_short = _until_budget(_replayed(q, given["name"], chosen, reason))
+    number, cut_short = _until_budget(_replayed(q, _name(given), chosen, reason))
     more = "; stopped after a while, give the order again for the rest" if cut_short else ""
     return f"{_count(number, 'event')} queued again{more}"
 

@@ -84,8 +84,9 @@ def _cache(mine: Settings, theirs: Settings) -> Diagnosis:
             f"one cache and one key template, {mine.cache_key}: a code of one is read as the other's paste",
             _CODES,
         )
-    if "{short_code}" in (mine.cache_key, theirs.cache_key):
-        return Diagnosis(name, "warn", "one cache, and one of the key templates is the bare code", _CODES)
+    if _may_meet(mine.cache_key, theirs.cache_key):
+        detail = f"one cache, keys {mine.cache_key} and {theirs.cache_key}: two codes can have one key"
+        return Diagnosis(name, "warn", detail, _CODES)
     return Diagnosis(name, "ok", f"one cache, keys {mine.cache_key} and {theirs.cache_key}")
 
 
@@ -107,6 +108,13 @@ def _endpoint(backend: Backend) -> str:
 def _is_bare(ref: ObjectRef) -> bool:
     """A key of reaper's own ends in random digits behind the hash."""
     return ref.object_key.endswith(ref.content_hash)
+
+
+def _may_meet(mine: str, theirs: str) -> bool:
+    """Whether the text around one code could be within the other: a:{} and a:b:{}, or {} and anything."""
+    (before, _, behind), (start, _, end) = (key.partition("{short_code}") for key in (mine, theirs))
+    heads = before.startswith(start) or start.startswith(before)
+    return heads and (behind.endswith(end) or end.endswith(behind))
 
 
 def _redis(url: str) -> tuple[object, ...]:

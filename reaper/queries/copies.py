@@ -22,6 +22,11 @@ class Copies(Area):
         """Copies to make, the most endangered contents first; their intents are committed."""
         return self._db.all(CopyTask, "select * from reaper.claim_copies(%s)", limit)
 
+    @reads
+    def copies_are_due(self) -> bool:
+        """Whether there is more to look at, where a claim found only contents that fit nowhere."""
+        return bool(self._db.value("select reaper.copies_are_due()"))
+
     @commits
     def claim_moves(self, limit: int) -> list[CopyTask]:
         """Moves of the rebalancer to make; a plan is made first where none is left."""

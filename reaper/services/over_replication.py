@@ -2,8 +2,8 @@
 
 The copies that are to stay are looked for first (HEAD); PostgreSQL then recounts under the content's lock and
 counts only those that were just seen. It never goes below the factor, never removes the last verified copy,
-and where a backend does not answer the copy stays. A copy that turns out missing, or of another size, is
-reported. Objects go through the cleanup queue.
+and where a backend does not answer the copy stays. A copy that turns out missing, or of another size than
+reaper counted, is reported. Objects go through the cleanup queue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from reaper.errors import ReaperError
-from reaper.model import Excess
+from reaper.model import Excess, is_own_key
 from reaper.services.base import Context, Service, Tick
 
 AT_ONCE = 200
@@ -65,6 +65,8 @@ def _is_there(context: Context, excess: Excess, backend: str, key: str, size: in
         return False
     if found is not None and (size is None or found.size == size):
         return True
+    if found is not None and not is_own_key(excess.content_hash, key):
+        return False
     trouble, detail = (
         ("missing", "it is not there")
         if found is None

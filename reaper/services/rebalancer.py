@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from reaper.model import CopyTask
 from reaper.services.base import Context, Service, Tick
 from reaper.storage.copier import AT_ONCE, Copier
 
@@ -17,8 +18,15 @@ from reaper.storage.copier import AT_ONCE, Copier
 def tick(context: Context) -> Tick:
     """Move until the plan is done, or the time is over."""
     figures = Counter(moved=0, failed=0)
+
+    def claim() -> list[CopyTask]:
+        return context.ask(lambda q: q.claim_moves(AT_ONCE))
+
     with Copier(context.ask, context.stores, context.telemetry, context.stop) as copier:
-        figures += copier.make_all(lambda: context.ask(lambda q: q.claim_moves(AT_ONCE)))
+        # The first claim plans, and others would not wait for that.
+        if first := claim():
+            figures += copier.make(first)
+        figures += copier.make_all(claim)
     return Tick({"moved": 0, "failed": 0, **figures}, more=context.stop.is_set())
 
 

@@ -26,7 +26,10 @@ def tick(context: Context) -> Tick:
     with Copier(context.ask, context.stores, context.telemetry, context.stop) as copier:
         while not context.stop.is_set() and not complete:
             complete = _sweep(context, figures)
-            figures += copier.make_all(lambda: context.ask(lambda q: q.claim_copies(AT_ONCE)))
+            figures += copier.make_all(
+                lambda: context.ask(lambda q: q.claim_copies(AT_ONCE)),
+                lambda: context.ask(lambda q: q.copies_are_due()),
+            )
     return Tick(_with_zeros(figures), more=not complete or context.stop.is_set())
 
 

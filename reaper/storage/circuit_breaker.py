@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import BinaryIO, TypeVar
 
 from reaper.db.reconnecting_session import Session
@@ -150,7 +151,7 @@ class GuardedStore:
         """The object's bytes, piece by piece; None where there is none."""
         with self._guarded():
             found = self._store.read(key)
-        return found and Reading(found.size, self._guarded_pieces(found.pieces))
+        return found and replace(found, pieces=self._guarded_pieces(found.pieces))
 
     def write(self, key: str, reading: Reading, begun: Begun) -> bool:
         """Store what is read; what goes wrong with reading it says nothing about this backend."""

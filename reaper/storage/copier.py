@@ -1,17 +1,19 @@
 """Copies that PostgreSQL asks for, made several at a time; the replicator and the rebalancer share it.
 
-Each backend that takes copies has threads of its own, so that a slow one delays only its own copies. What is
-done is committed while the rest is under way, and the lease of the rest is renewed.
+Each backend that takes copies has threads of its own, and large objects have some, so that what is slow
+delays only its like: more is claimed as soon as one of the backends has little to do. What is done is
+committed while the rest is under way, and the lease of the rest is renewed.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from time import monotonic
+from uuid import UUID
 
 from reaper.concurrency import Stop, for_each
 from reaper.errors import ConfigError, ReaperError, describe
@@ -29,6 +31,10 @@ THREADS = 8
 # What is larger, or of unknown size, goes few at a time, so that the pieces in memory stay few.
 SMALL = 1 << 20
 LARGE_THREADS = 2
+# Claims in a row that only find what fits nowhere; each looks at ten times as many contents as are claimed.
+FRUITLESS = 50
+# What a lane may have under way before it claims no more.
+MOST = 1000
 # How often what is done is committed, and how often a lease of two minutes is renewed.
 TURN = 0.5
 RENEWED_EVERY = 30.0
@@ -75,38 +81,54 @@ class Copier:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # What an error left unbegun is not begun: its lease would not be renewed any more.
         for pool in (self._large, *self._pools.values()):
-            pool.shutdown()
+            pool.shutdown(cancel_futures=True)
 
-    def make_all(self, claim: Claim) -> Counter[str]:
-        """Claim and copy until nothing is claimed, or it is time to stop; what became of all."""
-        done = for_each(range(LANES), lambda _: self._lane(claim))
+    def make_all(self, claim: Claim, is_due: Callable[[], bool] = lambda: False) -> Counter[str]:
+        """Claim and copy until nothing is claimed or due, or it is time to stop; what became of all."""
+        done = for_each(range(LANES), lambda _: self._lane(claim, is_due))
         return sum(done.values(), start=Counter())
 
-    def _lane(self, claim: Claim) -> Counter[str]:
-        done: Counter[str] = Counter()
-        while not self._stop.is_set():
-            tasks = claim()
-            if not tasks:
-                break
-            done += self.make(tasks)
-        return done
-
     def make(self, tasks: Sequence[CopyTask]) -> Counter[str]:
-        """Make the copies of one lease."""
-        lease, renewed = tasks[0].lease, monotonic()
-        running: set[Future[Made]] = {self._submit(task) for task in tasks}
+        """Make these copies; what became of them."""
+        claimed = [tasks]
+        return self._lane(lambda: claimed.pop() if claimed else (), lambda: False)
+
+    def _lane(self, claim: Claim, is_due: Callable[[], bool]) -> Counter[str]:
         done: Counter[str] = Counter()
-        while running:
-            ended, running = wait(running, TURN)
+        running: dict[Future[Made], CopyTask] = {}
+        renewed: dict[UUID, float] = {}
+        fruitless = 0
+        while True:
+            if fruitless < FRUITLESS and not self._stop.is_set() and self._has_little(running.values()):
+                tasks = claim()
+                running |= {self._submit(task): task for task in tasks}
+                renewed |= {task.lease: monotonic() for task in tasks}
+                fruitless = 0 if tasks else fruitless + 1 if is_due() else FRUITLESS
+            elif not running:
+                return done
+            ended, _ = wait(running, TURN)
             done += self._settle([future.result() for future in ended])
-            if running and monotonic() - renewed >= RENEWED_EVERY:
-                renewed = monotonic()
-                self._ask(lambda q: q.extend_copies(lease))
-        return done
+            running = {future: task for future, task in running.items() if future not in ended}
+            self._renew({task.lease for task in running.values()}, renewed)
+
+    def _has_little(self, running: Collection[CopyTask]) -> bool:
+        """Whether a backend that takes copies has less to do than it has threads."""
+        waiting = Counter(task.destination for task in running if not _is_large(task))
+        with self._guard:
+            places = list(self._pools)
+        least = min((waiting[place] for place in places), default=len(running))
+        return not running or (len(running) < MOST and least < THREADS)
+
+    def _renew(self, leases: Collection[UUID], renewed: dict[UUID, float]) -> None:
+        for lease in leases:
+            if monotonic() - renewed[lease] >= RENEWED_EVERY:
+                renewed[lease] = monotonic()
+                self._ask(lambda q, lease=lease: q.extend_copies(lease))  # type: ignore[misc]
 
     def _submit(self, task: CopyTask) -> Future[Made]:
-        if task.size_bytes is None or task.size_bytes > SMALL:
+        if _is_large(task):
             return self._large.submit(self._make, task)
         with self._guard:
             pool = self._pools.get(task.destination)
@@ -131,13 +153,20 @@ class Copier:
         for each in made:
             for found in each.troubles:
                 self._report(each.task, found)
+        done: Counter[str] = Counter()
+        for lease in {each.task.lease for each in made}:
+            done += self._end(lease, [each for each in made if each.task.lease == lease])
+        return done
+
+    def _end(self, lease: UUID, made: Sequence[Made]) -> Counter[str]:
+        """Commit and give back what one lease holds."""
         stored = [(m.task, m.result) for m in made if isinstance(m.result, StoredCopy)]
         failed = [(m.task, m.result) for m in made if isinstance(m.result, FailedCopy)]
         done = Counter(failed=sum(f.error is not None for _, f in failed))
         if stored:
-            done += self._commit(stored)
+            done += self._commit(lease, stored)
         if failed:
-            self._fail(failed)
+            self._fail(lease, failed)
         return done
 
     def _report(self, task: CopyTask, found: Trouble) -> None:
@@ -148,14 +177,12 @@ class Copier:
             )
         )
 
-    def _commit(self, stored: Sequence[tuple[CopyTask, StoredCopy]]) -> Counter[str]:
-        lease = stored[0][0].lease
+    def _commit(self, lease: UUID, stored: Sequence[tuple[CopyTask, StoredCopy]]) -> Counter[str]:
         outcomes = self._ask(lambda q: q.commit_copies(lease, [copy for _, copy in stored]))
         self._give_up([task for task, _ in stored if outcomes[task.intent_id] == "lease_lost"])
         return Counter(outcomes.values())
 
-    def _fail(self, failed: Sequence[tuple[CopyTask, FailedCopy]]) -> None:
-        lease = failed[0][0].lease
+    def _fail(self, lease: UUID, failed: Sequence[tuple[CopyTask, FailedCopy]]) -> None:
         held = self._ask(lambda q: q.fail_copies(lease, [copy for _, copy in failed]))
         if held < len(failed):
             self._give_up([task for task, copy in failed if copy.uploaded])
@@ -165,6 +192,10 @@ class Copier:
         for task in tasks:
             self._telemetry.lease_lost(task.lease)
             self._ask(lambda q, task=task: q.enqueue_late_copy(task))  # type: ignore[misc]
+
+
+def _is_large(task: CopyTask) -> bool:
+    return task.size_bytes is None or task.size_bytes > SMALL
 
 
 class _Attempt:
@@ -203,7 +234,8 @@ class _Attempt:
             source = self._store(backend)
         except ConfigError as error:
             raise SourceFailed(None, describe(error)) from error
-        expected = Expected(task.size_bytes, task.content_hash.lower() if task.sha256 else None)
+        sha256 = task.content_hash.lower() if task.sha256 else None
+        expected = Expected(task.size_bytes, sha256, task.is_own(key))
         copying = Copying(source, key, destination, task.object_key, expected, task.verify, self._begun)
         try:
             copied = copying.run()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reaper.errors import CircuitOpen, ContentLost, ForeignBucket, ReaperError, Unreachable, describe
 from reaper.ports import Begun, ObjectStore, Reading
@@ -18,10 +18,14 @@ MISSING, CORRUPT = "missing", "corrupt"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What an object must be: its size where that is known, its SHA-256 where the hash is one."""
+    """What an object must be: its size where that is known, its SHA-256 where the hash is one.
+
+    Another size than an application's own is no proof that bytes are wrong, and is copied nowhere.
+    """
 
     size: int | None
     sha256: str | None
+    size_is_ours: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class Copying:
     def _stream(self) -> Copied:
         found = self._read()
         sums = Sums(found.pieces, found.size, self.expected.sha256, self._complete)
-        compared = self.destination.write(self.key, Reading(found.size, iter(sums)), self._begun)
+        compared = self.destination.write(self.key, replace(found, pieces=iter(sums)), self._begun)
         if self.verify and not compared:
             self._look(found.size, sums.sha256)
         return Copied(found.size, sums.sha256, verified=self.verify or compared)
@@ -146,8 +150,13 @@ class Copying:
         return found
 
     def _require_size(self, size: int) -> None:
-        if self.expected.size is not None and size != self.expected.size:
-            raise SourceFailed(CORRUPT, f"{self.source_key} has {size} bytes instead of {self.expected.size}")
+        expected = self.expected
+        if expected.size is None or size == expected.size:
+            return
+        found = f"{self.source_key} has {size} bytes instead of {expected.size}"
+        if expected.size_is_ours:
+            raise SourceFailed(CORRUPT, found)
+        raise SourceFailed(None, f"{found}, which the application's row says: is that of the stored bytes?")
 
     def _look(self, size: int, sha256: str | None) -> str | None:
         """What lies at the destination now: by the checksum that its store keeps, or read again."""

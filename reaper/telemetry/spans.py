@@ -22,7 +22,7 @@ else:
 Intercept = Callable[..., Any]
 
 BACKEND, BATCH = "reaper.backend", "reaper.batch_id"
-_SPAN = "reaper.span"
+_SPAN, _STATUS = "reaper.span", "http.response.status_code"
 
 
 @contextmanager
@@ -69,6 +69,32 @@ def _of_query(point: str, arguments: tuple[Any, ...]) -> dict[str, str]:
     return about
 
 
+def _nobody_listens(_: int) -> None:
+    pass
+
+
+@contextmanager
+def s3_request(operation: str, bucket: str, backend: str) -> Iterator[Callable[[int], None]]:
+    """A span around a request that the library does not send; the block tells the status of the answer."""
+    if _tracer is None:
+        yield _nobody_listens
+        return
+    with _tracer.start_as_current_span(
+        f"S3 {operation}", attributes=_of_request(operation, bucket, backend), kind=trace.SpanKind.CLIENT
+    ) as begun:
+        yield lambda status: begun.set_attribute(_STATUS, status)
+
+
+def _of_request(operation: str, bucket: str, backend: str) -> dict[str, str]:
+    return {
+        "rpc.system": "aws-api",
+        "rpc.service": "S3",
+        "rpc.method": operation,
+        "aws.s3.bucket": bucket,
+        BACKEND: backend,
+    }
+
+
 def trace_requests(client: Any, bucket: str, backend: str) -> None:
     """A span for every request of an S3 client, from its signature to the end of its answer's headers."""
     if _tracer is None:
@@ -76,15 +102,10 @@ def trace_requests(client: Any, bucket: str, backend: str) -> None:
     tracer, events = _tracer, client.meta.events
 
     def begin(model: Any, context: dict[str, Any], **_: object) -> None:
-        attributes = {
-            "rpc.system": "aws-api",
-            "rpc.service": "S3",
-            "rpc.method": model.name,
-            "aws.s3.bucket": bucket,
-            BACKEND: backend,
-        }
         context[_SPAN] = tracer.start_span(
-            f"S3 {model.name}", attributes=attributes, kind=trace.SpanKind.CLIENT
+            f"S3 {model.name}",
+            attributes=_of_request(model.name, bucket, backend),
+            kind=trace.SpanKind.CLIENT,
         )
 
     def end(context: dict[str, Any], http_response: Any = None, exception: Any = None, **_: object) -> None:
@@ -92,7 +113,7 @@ def trace_requests(client: Any, bucket: str, backend: str) -> None:
         if begun is None:
             return
         if http_response is not None:
-            begun.set_attribute("http.response.status_code", http_response.status_code)
+            begun.set_attribute(_STATUS, http_response.status_code)
         if exception is not None:
             begun.record_exception(exception)
             begun.set_status(trace.StatusCode.ERROR)

@@ -6,10 +6,11 @@ snapshot, at once where there is one that is not old.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reaper.db.reconnecting_session import Session
@@ -49,6 +50,8 @@ class Snapshot:
     problem: str | None = None
 
 
+# What a bug in a section or template leaves to be shown.
+FAILED = "this failed here; the log of reaper web has the error"
 NOTHING = Snapshot(0, float("-inf"), None, {})
 
 
@@ -145,19 +148,16 @@ class Board:
         try:
             return self._session.call(lambda q: self._asked(q, number, everything))
         except ReaperError as error:
-            return Snapshot(
-                number,
-                self._clock(),
-                before.status,
-                before.answers,
-                before.rights,
-                before.database,
-                describe(error),
-            )
+            problem = describe(error)
+        except Exception:
+            # Ended by it, this thread would leave all tabs with old figures that look like new ones.
+            logging.getLogger(__name__).exception("board failed")
+            problem = FAILED
+        return replace(before, number=number, taken_at=self._clock(), problem=problem)
 
     def _asked(self, q: Queries, number: int, everything: bool) -> Snapshot:
         status = look(q)
-        seen = Look(q, status, self._kept)
+        seen = Look(q, status, self._kept, everything)
         rights = self._rights(q)
         answers = {section.name: self._answer(section, seen, everything) for section in self._sections}
         return Snapshot(number, self._clock(), status, answers, rights, self._database(q))
@@ -184,3 +184,6 @@ class Board:
             raise
         except ReaperError as error:
             return Answer(now, problem=describe(error))
+        except Exception:
+            logging.getLogger(__name__).exception("section failed: %s", section.name)
+            return Answer(now, problem=FAILED)

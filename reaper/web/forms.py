@@ -30,8 +30,12 @@ async def form(request: Request, sessions: Sessions) -> Mapping[str, str]:
         raise HTTPException(400, "this is no form of this page") from None
     if not sessions.is_token(request.scope["reaper.session"], fields.pop("token", "")):
         raise HTTPException(403, "this form is too old, or was not sent by this page: go back and reload")
-    # PostgreSQL has no text with this character.
-    return {name: value.replace("\0", "") for name, value in fields.items()}
+    return {name: without_nul(value) for name, value in fields.items()}
+
+
+def without_nul(text: str) -> str:
+    """PostgreSQL has no text with this character."""
+    return text.replace("\0", "")
 
 
 class Threads:

@@ -29,10 +29,10 @@ from reaper.queries.checks import Diagnosis
 from reaper.queries.lifecycle import LifecycleForecast
 from reaper.queries.retention import PolicyForecast
 from reaper.web.board import Board
-from reaper.web.forms import Questions, Threads, form
+from reaper.web.forms import Questions, Threads, form, without_nul
 from reaper.web.guard import cookie_header
-from reaper.web.rendering import Renderer
-from reaper.web.sessions import Password, Sessions
+from reaper.web.rendering import Renderer, given
+from reaper.web.sessions import Password, Session, Sessions
 
 T = TypeVar("T")
 # With live updates, at a time.
@@ -88,22 +88,23 @@ class Pages:
             said=said,
             snapshot=snapshot,
             has_login=self._password.is_asked,
+            is_still="still" in request.query_params,
         )
 
     async def live(self, request: Request) -> Response:
         """The fragments of the board, as they change."""
         if self._tabs >= TABS:
             return PlainTextResponse("too many tabs are open\n", 503, {"Retry-After": "30"})
-        events = self._events(request.scope.get("root_path", ""))
+        events = self._events(request.scope.get("root_path", ""), request.scope["reaper.session"])
         return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
-    async def _events(self, root: str) -> AsyncIterator[str]:
+    async def _events(self, root: str, session: Session) -> AsyncIterator[str]:
         self._tabs += 1
         try:
             sent: dict[str, str] = {}
             number, spoke = 0, time.monotonic()
             yield "retry: 2000\n\n"
-            while not self.ending.is_set():
+            while not self.ending.is_set() and self._sessions.lasts(session):
                 snapshot = self._board.current()
                 if snapshot.number != number:
                     number, spoke = snapshot.number, time.monotonic()
@@ -120,7 +121,7 @@ class Pages:
 
     async def why(self, request: Request) -> Response:
         """The story of a paste or a content."""
-        subject = request.query_params.get("subject", "").replace("\0", "").strip()
+        subject = given(request).get("subject", "").strip()
         if not subject:
             return self._renderer.page(request, "why.html", subject="", told=[], objects=[], problem=None)
 
@@ -152,13 +153,13 @@ class Pages:
 
     async def policy(self, request: Request) -> Response:
         """What a policy would delete now."""
-        name = request.path_params["name"]
+        name = without_nul(request.path_params["name"])
         forecast: PolicyForecast = await self._questions.ask(lambda q: q.plan_policy(name))
         return self._renderer.page(request, "policy.html", name=name, forecast=forecast)
 
     async def rule(self, request: Request) -> Response:
         """What a lifecycle rule would delete now."""
-        name = request.path_params["name"]
+        name = without_nul(request.path_params["name"])
         forecast: LifecycleForecast = await self._questions.ask(lambda q: q.plan_lifecycle_rule(name))
         return self._renderer.page(request, "rule.html", name=name, forecast=forecast)
 
@@ -186,6 +187,7 @@ class Pages:
             # Looking for objects would record what was found, which is no matter of looking at a page.
             found = list(examine(self._app, look_for_objects=False))
             self._board.keep("doctor", Examined(datetime.now(UTC), found))
+            self._board.refresh()
             self._examined_at = time.monotonic()
 
     async def login(self, request: Request) -> Response:
@@ -211,6 +213,7 @@ class Pages:
     async def logout(self, request: Request) -> Response:
         """Forget that the password was given."""
         await form(request, self._sessions)
+        self._sessions.end(request.scope["reaper.session"])
         fresh = self._sessions.write(self._sessions.begin(is_known=False))
         headers = {"Set-Cookie": cookie_header(request.scope, fresh)}
         return RedirectResponse(f"{request.scope.get('root_path', '')}/login", 303, headers)

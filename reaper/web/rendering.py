@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,7 +15,8 @@ from starlette.responses import HTMLResponse
 
 from reaper.ops.orders import ORDERS
 from reaper.version import installed_version
-from reaper.web.board import Answer, Snapshot
+from reaper.web.board import FAILED, Answer, Snapshot
+from reaper.web.forms import without_nul
 from reaper.web.section import Section
 from reaper.web.sessions import Sessions
 from reaper.web.static_files import VERSION as STATIC
@@ -71,14 +74,29 @@ class Renderer:
             answer = snapshot.answers.get(
                 section.name, Answer(0.0, problem="the database has not answered yet")
             )
-            made[section.name] = self._templates.get_template("section.html").render(
-                section=section, answer=answer, shown=answer.shown, now=_now(snapshot), **shared
-            )
+            made[section.name] = self._render(section, answer, now=_now(snapshot), **shared)
         return made
+
+    def _render(self, section: Section, answer: Answer, **shared: Any) -> str:
+        """A section; where its template fails, the others are shown all the same."""
+        template = self._templates.get_template("section.html")
+        try:
+            return template.render(section=section, answer=answer, shown=answer.shown, **shared)
+        except Exception:
+            logging.getLogger(__name__).exception("template failed: %s", section.name)
+            return template.render(
+                section=section, answer=replace(answer, problem=FAILED), shown={}, **shared
+            )
 
     def _trouble(self, section: Section, snapshot: Snapshot) -> int:
         answer = snapshot.answers.get(section.name)
-        return 0 if answer is None or answer.problem else section.trouble(answer.shown)
+        if answer is None or answer.problem:
+            return 0
+        try:
+            return section.trouble(answer.shown)
+        except Exception:
+            logging.getLogger(__name__).exception("section failed: %s", section.name)
+            return 0
 
 
 def _now(snapshot: Snapshot) -> Any:
@@ -92,4 +110,4 @@ def _query(**given: Any) -> str:
 
 def given(request: Request) -> Mapping[str, str]:
     """What a link of ours says."""
-    return dict(request.query_params)
+    return {name: without_nul(value) for name, value in request.query_params.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from reaper.ops.status import Status
@@ -28,11 +28,20 @@ class Look:
     status: Status
     # What a section keeps from one look to the next.
     kept: dict[str, Any] = field(default_factory=dict)
+    # An order was given: what a section has kept may be wrong now.
+    anew: bool = False
 
     @property
     def now(self) -> datetime:
         """The time by the database's clock."""
         return self.status.health.judged_at
+
+    def seldom(self, name: str, ask: Callable[[Look], dict[str, Any]]) -> Mapping[str, Any]:
+        """What costs more than the rest of its section: the last answer, as long as that is not old."""
+        kept: tuple[datetime, dict[str, Any]] | None = self.kept.get(name)
+        if kept is None or self.anew or self.now - kept[0] >= timedelta(seconds=SELDOM):
+            kept = self.kept[name] = self.now, ask(self)
+        return kept[1]
 
 
 @dataclass(frozen=True)

@@ -22,21 +22,48 @@ CONNECTIONS = 500
 
 
 class ImpatientProtocol(H11Protocol):
-    """Ends a connection on which no request came in time, as one does that sends a letter each minute."""
+    """Ends a connection on which no request came in time, as one does that sends a letter each minute.
+
+    The same time is given to every further request, and to the rest of a form that was answered already.
+    """
+
+    _silence: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Give it some seconds."""
         super().connection_made(transport)
-        self._silence = self.loop.call_later(HEAD, self._end_if_silent)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Letters give no further time; the whole head of a request ends the waiting."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """From now on the next request is waited for."""
+        super().on_response_complete()
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It ended by itself."""
-        self._silence.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
 
-    def _end_if_silent(self) -> None:
-        # No request has come to its end yet: the type says that there always is one.
-        if getattr(self, "cycle", None) is None and not self.transport.is_closing():
+    def _watch(self) -> None:
+        # The type says that there always is a request.
+        cycle = getattr(self, "cycle", None)
+        if cycle is not None and not cycle.response_complete:
+            self._stop_waiting()
+        elif self._silence is None:
+            self._silence = self.loop.call_later(HEAD, self._end)
+
+    def _stop_waiting(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+
+    def _end(self) -> None:
+        if not self.transport.is_closing():
             self.transport.close()
 
 
@@ -74,8 +101,23 @@ def password_of(settings: Settings, address: str) -> str | None:
 
 def hosts_of(settings: Settings, address: str) -> list[str]:
     """The names by which the page may be asked."""
-    named = [name.strip() for name in settings.web_hosts.split(",") if name.strip()]
+    named = _listed(settings.web_hosts)
     return [*named, address, socket.gethostname(), socket.getfqdn()] if not is_loopback(address) else named
+
+
+def proxies_of(settings: Settings) -> list[str]:
+    """Who is believed when it says for whom it asks, and whether that is over TLS; nobody unless named."""
+    try:
+        return [str(ipaddress.ip_network(each)) for each in _listed(settings.web_proxies)]
+    except ValueError as error:
+        raise ConfigError(
+            f"REAPER_WEB_PROXIES: {error}",
+            "Write addresses or networks of your proxies, separated by commas: 127.0.0.1, 10.1.0.0/16",
+        ) from None
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def listen(address: str, port: int) -> socket.socket:
@@ -99,6 +141,7 @@ def listen(address: str, port: int) -> socket.socket:
 def make_server(app: App, address: str, **given: Any) -> tuple[Server, Page]:
     """The server and its page; `given` goes to uvicorn."""
     page = Page(app, hosts_of(app.settings, address), password_of(app.settings, address))
+    proxies = proxies_of(app.settings)
     options: dict[str, Any] = {
         "http": ImpatientProtocol,
         "ws": "none",
@@ -106,7 +149,8 @@ def make_server(app: App, address: str, **given: Any) -> tuple[Server, Page]:
         "log_config": None,
         "access_log": False,
         "server_header": False,
-        "proxy_headers": False,
+        "proxy_headers": bool(proxies),
+        "forwarded_allow_ips": proxies,
         "limit_concurrency": CONNECTIONS,
         "timeout_keep_alive": 10,
         "timeout_graceful_shutdown": GRACE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import time
 from collections import OrderedDict
@@ -24,11 +25,17 @@ class Session:
 
 
 class Sessions:
-    """Makes and reads cookies, which nobody else can make; nothing is kept here, so none can be flooded."""
+    """Makes and reads cookies, which nobody else can make.
+
+    Kept are only those that a person has logged out of, which takes the password: nothing can be flooded.
+    """
+
+    ENDED = 10_000
 
     def __init__(self, secret: bytes | None = None, now: Callable[[], float] = time.time) -> None:
         self._secret = secret or secrets.token_bytes(32)
         self._now = now
+        self._ended: OrderedDict[str, None] = OrderedDict()
 
     def begin(self, is_known: bool) -> Session:
         """A new one; with each login, so that a planted cookie is worth nothing."""
@@ -45,9 +52,19 @@ class Sessions:
         if not text or not _same(signature, self._sign("session", text)):
             return None
         number, began, known = text.split(".")
-        if self._now() - int(began) > LIFETIME:
-            return None
-        return Session(number, int(began), known == "1")
+        session = Session(number, int(began), known == "1")
+        return session if self.lasts(session) else None
+
+    def lasts(self, session: Session) -> bool:
+        """Whether it has not ended: twelve hours, or a person has logged out."""
+        return self._now() - session.began <= LIFETIME and session.number not in self._ended
+
+    def end(self, session: Session) -> None:
+        """Its cookie is worth nothing any more, whoever has a copy."""
+        if session.is_known:
+            self._ended[session.number] = None
+        while len(self._ended) > self.ENDED:
+            self._ended.popitem(last=False)
 
     def token(self, session: Session) -> str:
         """What a form of ours sends back; another site cannot read it."""
@@ -88,7 +105,7 @@ class Password:
 
     def wait(self, peer: str) -> float:
         """Seconds until this address may try again; 0 = now. A try is counted."""
-        now = self._clock()
+        now, peer = self._clock(), _house(peer)
         left, since = self._left.pop(peer, (float(self.TRIES), now))
         left = min(self.TRIES, left + (now - since) / self.EVERY)
         allowed = left >= 1
@@ -103,7 +120,20 @@ class Password:
 
     def forgive(self, peer: str) -> None:
         """After the right one, the wrong ones before do not count."""
-        self._left.pop(peer, None)
+        self._left.pop(_house(peer), None)
+
+
+def _house(peer: str) -> str:
+    """Whose address it is: with IPv6, one house has as many as it likes, and all count as one."""
+    try:
+        address = ipaddress.ip_address(peer.partition("%")[0])
+    except ValueError:
+        return peer
+    if not isinstance(address, ipaddress.IPv6Address):
+        return peer
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, 64), strict=False))
 
 
 def _digest(text: str) -> bytes:

@@ -174,6 +174,7 @@ def test_a_template_under_which_nothing_could_be_cached_is_refused(link, key):
         RedisPasteCache(link, key)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "key", ["{short_code}", "paste:{short_code}:v1", "{{short_code}}:v1", "{p}:{short_code}"]
 )

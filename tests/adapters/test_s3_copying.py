@@ -3,11 +3,14 @@
 import hashlib
 import random
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from reaper.errors import Unreachable
 from reaper.ports import Reading
+from reaper.storage.copier import LARGE_THREADS
 from reaper.storage.copying import CORRUPT, ArrivedWrong, Copying, Expected, SourceFailed
 from reaper.storage.s3 import transfers
 from reaper.storage.s3.store import S3Options
@@ -129,7 +132,15 @@ def test_a_copy_by_the_server_that_arrives_wrong_is_made_again_through_here(serv
         copying(stores).run()
 
 
-def test_a_large_object_is_never_in_memory_as_a_whole(open_store, seaweedfs, monkeypatch):
+def resident(name):
+    """What the kernel says of this process' memory."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name)]
+    return int(line.split()[1]) << 10
+
+
+@pytest.mark.slow
+def test_a_large_object_is_never_in_memory_as_a_whole(open_store, seaweedfs, monkeypatch, sized):
+    megabytes = sized(200, 64)
     log_in(monkeypatch, seaweedfs.access_key, seaweedfs.secret_key)
     source = open_store("from", seaweedfs.endpoint_url)
     login = (seaweedfs.access_key, seaweedfs.secret_key)
@@ -137,13 +148,24 @@ def test_a_large_object_is_never_in_memory_as_a_whole(open_store, seaweedfs, mon
     for store in (source, target):
         store.create_bucket()
     piece, whole = random.Random(1).randbytes(MIB), hashlib.sha256()
-    source.write("large", Reading(64 * MIB, (piece * 8 for _ in range(8))), print)
-    for _ in range(64):
+    source.write("large", Reading(megabytes * MIB, (piece * 8 for _ in range(megabytes // 8))), print)
+    for _ in range(megabytes):
         whole.update(piece)
+    expected = Expected(megabytes * MIB, whole.hexdigest())
     tracemalloc.start()
     try:
-        expected = Expected(64 * MIB, whole.hexdigest())
         assert Copying(source, "large", target, "d", expected, True, print).run().verified
         assert tracemalloc.get_traced_memory()[1] < 4 * transfers.PIECE
     finally:
         tracemalloc.stop()
+    # The same as the kernel sees it, of as many as are copied at once.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident("VmRSS")
+    with ThreadPoolExecutor(LARGE_THREADS) as pool:
+        runs = [
+            Copying(source, "large", target, f"d{n}", expected, True, print) for n in range(LARGE_THREADS)
+        ]
+        assert all(copied.verified for copied in pool.map(Copying.run, runs))
+    grown = resident("VmHWM") - before
+    print(f"{LARGE_THREADS} objects of {megabytes} MiB at once: the process grew by {grown / MIB:.1f} MiB")
+    assert grown < 64 * MIB

@@ -102,6 +102,7 @@ def test_a_request_counts_as_often_as_it_was_sent_and_not_when_nobody_heard_it(s
     assert used(meter) == before
 
 
+@pytest.mark.slow
 def test_an_answer_that_breaks_off_counts_with_the_bytes_that_came(server, meter):
     s3 = opened(server, meter, attempts=1)
     s3.put("a", bytes(MIB), MIB)
@@ -112,6 +113,7 @@ def test_an_answer_that_breaks_off_counts_with_the_bytes_that_came(server, meter
     assert used(meter)[2] <= server.used["bucket"].egress
 
 
+@pytest.mark.slow
 def test_a_faulty_server_is_counted_to_the_request_by_many_threads(server, meter):
     server.random_faults = RandomFaults(FaultRates(busy=0.2, key_errors=0.1, lost=0.05), seed=7)
     s3 = opened(server, meter, attempts=3)

@@ -75,6 +75,20 @@ def test_a_backend_is_drained_and_removed_and_not_before(
     assert run("backend", "list", "--json").json[0]["name"] == "east"
 
 
+def test_a_backend_with_an_open_upload_in_parts_is_not_removed(run: Run, db: Connection, two: Any) -> None:
+    upload = two.Object("half/a-key").initiate_multipart_upload()
+    db.execute("select reaper.set_backend_state('east', 'draining', 'for a test')")
+    done = run("backend", "remove", "east", "--reason", "empty")
+    assert done.code == 4
+    assert "1 uploads in parts that are open, such as that of half/a-key" in done.complaint[0]
+    assert value(db, "select count(*) from reaper.backends where name = 'east'") == 1
+    done = run("backend", "remove", "east", "--reason", "empty", "--abort-uploads")
+    assert done.out.splitlines()[0].startswith("aborted the upload in parts of half/a-key, begun 20")
+    assert done.out.splitlines()[1:] == ["backend east is removed"]
+    assert list(two.multipart_uploads.all()) == []
+    assert upload.id
+
+
 @pytest.mark.usefixtures("two")
 def test_copies_of_a_content_are_shown_with_what_is_wrong_and_wanted(
     run: Run, db: Connection, bucket: Any

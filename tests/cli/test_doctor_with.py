@@ -45,6 +45,9 @@ def test_what_two_shards_share_is_named(
         "bare-hash keys": "fail",
         "cache": "warn",
     }
+    # A code x:1 of ours would have the key of the other's code 1.
+    nested = {**alone, "cache_key": "paste:x:{short_code}"}
+    assert compared({"bucket": "another"}, **nested)["cache"] == "warn"
     assert compared({"bucket": "another"}) == {"database": "warn", "buckets": "ok", "cache": "ok"}
 
 

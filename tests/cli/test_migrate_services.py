@@ -32,6 +32,7 @@ def test_a_migration_registers_them(migrated):
     assert switched_off == sorted(service.name for service in services.ALL if not service.enabled)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("order", ORDERS)
 def test_operators_give_orders_before_any_worker_ran(migrated, order):
     migrated.execute(order)

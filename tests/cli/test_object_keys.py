@@ -94,6 +94,7 @@ def test_verify_tells_all_and_that_the_names_differ(adopted: Run) -> None:
     assert "the rows name hash-0, the bucket has objects/hash-0" in note
 
 
+@pytest.mark.slow
 def test_verify_says_nothing_of_names_where_most_objects_agree(adopted: Run, bucket: Any) -> None:
     assert adopted("migrate", "--bind", "content.object_key=s3_path").code == 0
     bucket.Object("objects/hash-1").delete()

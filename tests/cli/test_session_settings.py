@@ -60,6 +60,7 @@ def odd(db: Connection, dsn: str) -> Iterator[Callable[..., str]]:
     db.execute("drop role odd")
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", WORST)
 def test_a_setting_of_the_role_at_its_worst_value_stops_nothing(
     run: Run, odd: Callable[..., str], paste: Pastes, db: Connection, name: str
@@ -100,6 +101,7 @@ def test_a_store_works_for_a_login_with_odd_settings(
         assert paste.data == b"bytes"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "expires", ["infinity", "-infinity", "20000-01-01", "0044-03-15 BC", "9999-12-31 23:59:59-12"]
 )

@@ -39,6 +39,7 @@ def ask(port: int, method: str = "GET", path: str = "/ready") -> tuple[int, str]
         client.close()
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("case", CASES, ids=[case.title for case in CASES])
 def test_status_its_json_the_view_and_ready_agree(
     bare_run: Run, db: Connection, dsn: str, case: Case

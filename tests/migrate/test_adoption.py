@@ -71,6 +71,7 @@ def test_a_foreign_key_that_is_there_is_used_and_not_doubled(empty_db_dsn: str) 
     assert column(empty_db_dsn, LINKS) == ["content_of_paste"]
 
 
+@pytest.mark.slow
 def test_a_foreign_key_comes_after_the_index_that_it_needs(empty_db_dsn: str) -> None:
     """Without that index each DELETE of content by the application would read all of pastes."""
     build(empty_db_dsn)
@@ -115,6 +116,7 @@ def needed(statement: str) -> str:
     return "reaper_pastes_content" if "(content_hash" in statement else "reaper_pastes_due"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("statement", USABLE.values(), ids=USABLE.keys())
 def test_an_index_that_serves_is_used_and_not_doubled(empty_db_dsn: str, statement: str) -> None:
     build(empty_db_dsn, statement)
@@ -123,6 +125,7 @@ def test_an_index_that_serves_is_used_and_not_doubled(empty_db_dsn: str, stateme
     assert len(drain(empty_db_dsn)) == 40
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("statement", UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_an_index_that_does_not_serve_is_not_relied_upon(empty_db_dsn: str, statement: str) -> None:
     build(empty_db_dsn, statement)
@@ -212,6 +215,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(("statement", "loss"), LOSSES.values(), ids=LOSSES.keys())
 def test_a_rollback_that_would_lose_information_refuses(empty_db_dsn: str, statement: str, loss: str) -> None:
     build(empty_db_dsn)

@@ -106,6 +106,7 @@ def test_the_announcements_are_understood(empty_db_dsn: str) -> None:
 INDEXES = ["create index due on pastes (expires_at)", "create index of on pastes (content_hash)"]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("rows", "more"),
     [(1_000_000, []), (100_000, [FOREIGN_KEY]), (100_000, [FOREIGN_KEY, *INDEXES])],

@@ -65,12 +65,14 @@ def test_the_page_has_the_shapes_that_it_promises() -> None:
     assert any(shape.key_column for shape in SHAPES)
 
 
+@pytest.mark.slow(but=1)
 def test_it_is_adopted_under_writes_drained_verified_and_rolled_back(
     application: Application, world: World
 ) -> None:
     adopt_drain_verify_and_roll_back(application, world)
 
 
+@pytest.mark.slow(but=1)
 def test_the_owner_of_its_tables_does_all_of_that_without_being_a_superuser(
     owned_application: Application, world: World
 ) -> None:
@@ -109,6 +111,7 @@ def adopt_drain_verify_and_roll_back(application: Application, world: World) -> 
     ]
 
 
+@pytest.mark.slow
 def test_the_two_tables_alone_are_restored_as_the_page_says(
     empty_db_dsn: str, server: Postgres, world: World, tmp_path: Path
 ) -> None:

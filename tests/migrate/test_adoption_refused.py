@@ -110,6 +110,7 @@ HOPELESS = {
 EVERY = MENDABLE | HOPELESS
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize(("shape", "problem", "fix"), EVERY.values(), ids=EVERY.keys())
 def test_a_shape_that_cannot_be_served_is_refused_and_nothing_is_changed(
     empty_db_dsn: str, shape: str, problem: str, fix: str
@@ -127,6 +128,7 @@ def test_a_shape_that_cannot_be_served_is_refused_and_nothing_is_changed(
     assert one(empty_db_dsn, "select to_regnamespace('reaper')") is None
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize(("shape", "problem", "fix"), MENDABLE.values(), ids=MENDABLE.keys())
 def test_the_fix_that_is_named_makes_the_tables_adoptable(
     empty_db_dsn: str, shape: str, problem: str, fix: str

@@ -139,6 +139,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize(("options", "problem", "hint"), WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_binding_is_refused_with_what_to_do_and_changes_nothing(
     application: Application, options: list[str], problem: str, hint: str

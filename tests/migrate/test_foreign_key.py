@@ -62,6 +62,7 @@ OWN = {
 }
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", ["content_of_paste", "pastes_content_hash_fkey"])
 @pytest.mark.parametrize("action", OWN.values(), ids=OWN)
 def test_a_foreign_key_of_the_applications_own_keeps_its_name_and_action_up_and_down(

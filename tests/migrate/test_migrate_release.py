@@ -31,6 +31,7 @@ def test_up_down_up_ends_in_the_same_catalogue(empty_db_dsn: str) -> None:
     assert catalogue(empty_db_dsn, "public", "reaper", "procrastinate") == up
 
 
+@pytest.mark.slow
 def test_each_rollback_restores_the_catalogue_from_before_its_migration(empty_db_dsn: str) -> None:
     ids = ["base", *migration_ids(installed_folders().migrations)[:-1]]
     before = {}

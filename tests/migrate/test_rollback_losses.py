@@ -296,6 +296,7 @@ def test_every_rollback_of_a_table_with_information_is_marked_as_guarded() -> No
     assert guarded == {thing.migration for thing in USED.values()}
 
 
+@pytest.mark.slow(but=8)
 @pytest.mark.parametrize("name", sorted(USED.keys() - {"content", "pastes", "audit"}))
 def test_each_thing_alone_is_enough_for_a_refusal(dsn: str, name: str) -> None:
     with admin(dsn) as connection:
@@ -316,6 +317,7 @@ def test_what_workers_find_out_anew_is_no_obstacle(dsn: str) -> None:
     assert migrate(dsn, to="base").version is None
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("way", [migrate, plan, render_sql])
 @pytest.mark.parametrize(("to", "first"), [("base", 1), ("0005", 6)])
 def test_all_losses_are_said_at_once_and_again_and_nothing_is_changed(
@@ -410,6 +412,7 @@ def test_adopted_columns_that_hold_something_are_counted_before_the_first_step(e
     assert everything(empty_db_dsn) == before
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("table", ["pastes", "content"])
 def test_a_busy_table_of_the_application_on_the_way_back_restores_the_code(
     empty_db_dsn: str, table: str

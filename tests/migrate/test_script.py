@@ -175,6 +175,7 @@ def twin(start: Start, maintenance: psycopg.Connection[Any], server: Postgres) -
         yield server.dsn(TWIN)
 
 
+@pytest.mark.slow(but=2)
 def test_the_script_run_by_psql_ends_in_the_catalogue_and_the_ledger_of_the_migration(
     start: Start, empty_db_dsn: str, twin: str, server: Postgres
 ) -> None:
@@ -202,6 +203,7 @@ def recorded(dsn: str, made: Plan) -> list[str]:
     return [text.strip() for text in sent if not text.lstrip().startswith("select")]
 
 
+@pytest.mark.slow(but=3)
 def test_every_statement_that_ran_is_in_the_script_in_the_same_order(start: Start, empty_db_dsn: str) -> None:
     made = plan(empty_db_dsn, to=start.to, folders=start.folders)
     script = render(made)

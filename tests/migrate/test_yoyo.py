@@ -54,6 +54,7 @@ def migrated(maintenance: psycopg.Connection[Any], server: Postgres) -> Iterator
     maintenance.execute(sql.SQL("drop database {} with (force)").format(name))
 
 
+@pytest.mark.slow
 def test_yoyo_alone_ends_where_reaper_migrate_ends_and_leaves_it_nothing_to_do(
     empty_db_dsn: str, migrated: list[str]
 ) -> None:
@@ -65,6 +66,7 @@ def test_yoyo_alone_ends_where_reaper_migrate_ends_and_leaves_it_nothing_to_do(
     assert statuses(yoyo(empty_db_dsn, "list", schema="reaper")) == {"A"}
 
 
+@pytest.mark.slow
 def test_yoyo_after_reaper_migrate_sees_its_ledger_and_without_it_applies_all_again_to_the_same_end(
     empty_db_dsn: str, migrated: list[str]
 ) -> None:
@@ -89,6 +91,7 @@ def test_every_migration_bears_being_applied_twice(empty_db_dsn: str) -> None:
     assert everything(empty_db_dsn) == before
 
 
+@pytest.mark.slow
 def test_a_ledger_of_yoyo_in_a_schema_reaper_that_a_dba_made_becomes_the_one_of_reaper(
     empty_db_dsn: str, migrated: list[str]
 ) -> None:
@@ -109,6 +112,7 @@ def test_the_lock_row_of_the_yoyo_that_runs_the_migration_is_not_taken_for_a_dea
         assert column(dsn, "select pid from reaper.yoyo_lock") == [os.getpid()]
 
 
+@pytest.mark.slow
 def test_in_a_cluster_without_our_roles_yoyo_creates_them_also_for_a_login_that_is_no_superuser() -> None:
     with Postgres.start() as cluster:
         with admin(cluster.dsn()) as connection:
@@ -130,6 +134,7 @@ def test_roles_are_created_by_the_same_words_for_yoyo_as_for_reaper_migrate() ->
     assert words((folders.sql / "roles.sql").read_text()) in words(first.read_text())
 
 
+@pytest.mark.slow
 def test_tables_of_an_application_are_refused_by_name_of_the_command_that_adopts_them(
     empty_db_dsn: str,
 ) -> None:
@@ -159,6 +164,7 @@ def test_a_database_that_is_not_utf8_is_refused_by_the_first_migration(
     maintenance.execute("drop database reaper_latin with (force)")
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("arguments", [[], ["--all"], ["--revision", "0003"]])
 def test_a_rollback_by_yoyo_is_refused_while_functions_are_loaded_that_need_the_tables(
     empty_db_dsn: str, arguments: list[str]
@@ -171,6 +177,7 @@ def test_a_rollback_by_yoyo_is_refused_while_functions_are_loaded_that_need_the_
     assert everything(empty_db_dsn) == before
 
 
+@pytest.mark.slow
 def test_after_a_rollback_by_reaper_migrate_the_ledger_of_yoyo_is_unmarked_and_the_way_up_is_open(
     empty_db_dsn: str, migrated: list[str]
 ) -> None:

@@ -66,6 +66,7 @@ def test_after_five_failures_a_backend_is_not_asked_any_more_until_a_probe_succe
     pair.judge()
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("circuit_failures", [1, 1000], ids=["with a circuit", "without"])
 def test_an_outage_of_72_hours_costs_no_attempt_and_ends_within_one_pass(
     pair: TwoBackends, circuit_failures: int

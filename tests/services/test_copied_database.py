@@ -83,6 +83,7 @@ def drain_is_refused(world: WorkerWorld) -> str:
     return refused.value.message
 
 
+@pytest.mark.slow(but=2)
 @COPIES
 @pytest.mark.parametrize("marked", [True, False], ids=["marked", "not yet marked"])
 def test_a_copy_of_production_deletes_nothing_of_production(
@@ -108,6 +109,7 @@ def test_a_copy_of_production_deletes_nothing_of_production(
         assert world.value(VERDICT) == "ok"
 
 
+@pytest.mark.slow(but=1)
 @COPIES
 def test_after_a_take_over_the_copy_owns_the_bucket_and_the_former_owner_is_refused(
     world: WorkerWorld, server: Postgres, staging_folder: Path, copy: Copy
@@ -149,6 +151,7 @@ def test_of_two_installations_on_one_bucket_the_second_deletes_nothing(
     world.judge()
 
 
+@pytest.mark.slow
 def test_the_commands_of_a_copy_say_what_is_wrong_and_what_to_do(
     world: WorkerWorld, server: Postgres, staging_folder: Path
 ) -> None:

@@ -3,9 +3,12 @@
 import time
 from collections.abc import Callable
 
+import pytest
+
 from tests.support.worker_world import WorkerWorld
 
 
+@pytest.mark.slow
 def test_after_a_kill_and_a_restart_the_drain_goes_on_within_thirty_seconds(
     world: WorkerWorld, populate: Callable[..., None]
 ) -> None:

@@ -120,3 +120,21 @@ def test_a_backend_that_does_not_answer_loses_nothing_and_keeps_nothing_from_oth
         copies.see_to_copies(app, rounds=2)
     assert copies.copies() == {1: len(MANY)}
     copies.agree()
+
+
+def test_a_copy_that_stays_and_has_another_size_than_the_application_says_is_not_called_corrupt(
+    copies: CopiesWorld, app: App
+) -> None:
+    copies.backends["default"].store("their key", b"0123456789")
+    copies.sql(
+        "insert into content (content_hash, object_key, ref_count, size_bytes)"
+        " values ('theirs', 'their key', 0, 10)"
+    )
+    assert copies.serve(app, "replicator").figures["copied"] == 1
+    copies.backends["default"].store("their key", b"compressed by now")
+    [(other,)] = copies.sql("select backend from reaper.object_locations where backend <> 'default'")
+    copies.state(other, "draining")
+    copies.set(replication_factor=1)
+    copies.serve(app, "replicator")
+    assert copies.serve(app, "over_replication").figures == {"removed": 0, "kept": 1, "gone": 0}
+    assert copies.sql("select trouble from reaper.object_locations") == [(None,), (None,)]

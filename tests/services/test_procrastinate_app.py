@@ -59,6 +59,7 @@ def test_a_deferred_job_has_the_queueing_lock_of_its_arguments_unless_one_is_giv
     assert app.configure_task(task, queueing_lock="x").make_new_job(**arguments).queueing_lock == "x"
 
 
+@pytest.mark.slow
 def test_healthchecks_defer_and_shell_work_on_the_importable_app(world: WorkerWorld) -> None:
     checked = procrastinate(world, "healthchecks")
     assert (checked.returncode, "OK" in checked.stdout) == (0, True), checked.stderr
@@ -118,6 +119,7 @@ def shop(world: WorkerWorld) -> WorkerWorld:
     return world
 
 
+@pytest.mark.slow
 def test_an_app_with_tasks_of_its_own_runs_ours_beside_them_on_one_worker(
     shop: WorkerWorld, populate: Populate
 ) -> None:

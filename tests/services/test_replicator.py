@@ -1,14 +1,17 @@
 """Contents get as many good copies as they are to have, whatever happens to those that they have."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reaper.app import App
-from reaper.errors import ContentLost, Unreachable
+from reaper.errors import ContentLost, ReaperError, Unreachable
 from reaper.ports import Begun, ObjectStore, Reading
+from reaper.services import replicator
 from tests.support import service_ticks
 from tests.support.copies_world import DAY, NAMES, SERVICES, CopiesWorld, spoil
 from tests.support.folder_store import FolderStore
@@ -183,6 +186,106 @@ def test_a_destination_that_fails_costs_its_contents_a_wait_and_no_more(copies: 
         copies.advance_clock("2 hours")
         copies.see_to_copies(app)
     assert copies.copies() == {2: 9}
+    copies.agree()
+
+
+def test_what_a_full_backend_refuses_is_stored_on_another(copies: CopiesWorld) -> None:
+    class Full(WatchedStore):
+        """It answers, so its circuit stays closed, and has no quota that says how full it is."""
+
+        def write(self, key: str, reading: Reading, _: Begun) -> bool:
+            raise ReaperError(f"{key}: QuotaExceeded, {reading.size} bytes are too many")
+
+    with copies.app(wrap_store=lambda name, store: Full(store) if name == "west" else store) as app:
+        for name in ("east", "west"):
+            copies.state(name, "readonly")
+        copies.create(app, MANY[:12])
+        for name in ("east", "west"):
+            copies.state(name, "active")
+        first = copies.serve(app, "replicator").figures
+        assert min(first["copied"], first["failed"]) > 0
+        for _ in range(14):
+            copies.advance_clock("1 hour")
+            copies.serve(app, "replicator")
+    assert copies.copies() == {2: 12}
+    copies.agree()
+
+
+def test_an_application_s_own_size_is_no_proof_that_its_bytes_are_wrong(
+    copies: CopiesWorld, app: App
+) -> None:
+    """As it may be that of the bytes before they were compressed."""
+    copies.backends["default"].store("their key", b"compressed")
+    copies.sql(
+        "insert into content (content_hash, object_key, ref_count, size_bytes)"
+        " values ('theirs', 'their key', 0, 999)"
+    )
+    assert copies.serve(app, "replicator").figures["failed"] == 1
+    [(good, reason, error)] = copies.sql("select good, reason, last_error from reaper.copy_wants")
+    assert (good, reason) == (1, "few")
+    assert "has 10 bytes instead of 999, which the application's row says" in error
+    assert copies.sql("select trouble from reaper.object_locations") == []
+
+
+def test_a_slow_backend_does_not_keep_others_from_their_copies(
+    copies: CopiesWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "AT_ONCE", 20)
+    claimed: list[Any] = []
+    all_claimed = threading.Event()
+
+    def claim(call: Any, *arguments: Any) -> Any:
+        tasks = call(*arguments)
+        claimed.extend(tasks)
+        if len(claimed) == len(MANY):
+            all_claimed.set()
+        return tasks
+
+    def watch(name: str, store: ObjectStore) -> WatchedStore:
+        def wait(_: str) -> None:
+            assert name != "west" or all_claimed.wait(30)
+
+        return WatchedStore(store, before_put=wait)
+
+    with copies.app() as app:
+        copies.state("west", "readonly")
+        copies.create(app, MANY)
+        copies.state("west", "active")
+    with copies.app(wrap_store=watch, around=instead_of({"claim_copies": claim})) as copying:
+        assert copies.serve(copying, "replicator").figures["copied"] == len(MANY)
+    assert {task.destination for task in claimed} >= {"west"}
+    copies.agree()
+
+
+def test_a_run_that_fails_begins_no_further_copy(copies: CopiesWorld) -> None:
+    begun: list[str] = []
+    over = threading.Event()
+
+    def watch(_: str, store: ObjectStore) -> WatchedStore:
+        def wait(key: str) -> None:
+            begun.append(key)
+            if len(begun) > 1:
+                assert over.wait(30)
+
+        return WatchedStore(store, before_put=wait)
+
+    def refuse(_call: Any, *_arguments: Any) -> None:
+        # Its copies that have begun end a moment later.
+        threading.Timer(0.5, over.set).start()
+        raise Unreachable("PostgreSQL does not answer")
+
+    with copies.app() as app:
+        copies.create(app, MANY)
+    with (
+        copies.app(wrap_store=watch, around=instead_of({"commit_copies": refuse})) as failing,
+        pytest.raises(Unreachable, match="PostgreSQL"),
+    ):
+        copies.serve(failing, "replicator")
+    assert len(begun) < len(MANY)
+    with copies.app() as app:
+        copies.advance_clock("4 minutes")
+        copies.see_to_copies(app)
+    assert copies.copies() == {2: len(MANY)}
     copies.agree()
 
 

@@ -83,5 +83,24 @@ def test_an_async_store_has_spans_of_its_own_below_those_of_the_application(
         assert parent.span_id == root.span_id
 
 
+def test_requests_that_the_library_does_not_send_have_spans_too(
+    world: World, finished: InMemorySpanExporter
+) -> None:
+    world.populate(due=0, live=1, contents=1)
+    [(key,)] = world.sql("select object_key from content")
+    with world.app() as app, spans.span("service"):
+        store: Any = app.buckets["default"]
+        assert store.read(key)
+        assert store.head("no such key") is None
+    asked = {each.name: each for each in finished.get_finished_spans() if each.name.startswith("S3 ")}
+    # What the quick way did not find the library asks again.
+    assert list(asked) == ["S3 GetObject", "S3 HeadObject", "S3 ListObjectsV2"]
+    for name, status in (("S3 GetObject", 200), ("S3 HeadObject", 404)):
+        attributes, parent = asked[name].attributes, asked[name].parent
+        assert attributes
+        assert (attributes["http.response.status_code"], attributes["reaper.backend"]) == (status, "default")
+        assert parent
+
+
 def test_without_the_package_nothing_is_wrapped_and_nothing_loaded() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT], check=True)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.support.worker_world import WorkerWorld
 
 KEPT = ("watchdog", "job_rescue")
@@ -9,6 +11,7 @@ RUNS = "(select min(runs) from reaper.services where name = any (%s)) >= %s"
 DRAINING = "reaper.count_due() > 0"
 
 
+@pytest.mark.slow
 def test_sixteen_slow_drain_jobs_on_two_slots_leave_watchdog_and_rescue_their_schedule(
     world: WorkerWorld, populate: Callable[..., None]
 ) -> None:

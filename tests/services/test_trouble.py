@@ -86,6 +86,7 @@ def test_a_worker_whose_connections_are_cut_goes_on_by_itself(once: WorkerWorld)
     assert terminated(worker) == 0
 
 
+@pytest.mark.slow
 def test_a_worker_without_database_ends_with_a_code_that_restarts_it_and_nothing_is_lost(
     once: WorkerWorld, admin: psycopg.Connection[tuple[object, ...]]
 ) -> None:

@@ -14,6 +14,7 @@ from reaper.notifications.schema_files import schemas
 from tests.support.captured_logs import capture_logs
 from tests.support.event_schemas import require_valid
 from tests.support.ports import closed_port
+from tests.support.waiting import wait_until
 from tests.support.webhook_endpoint import NEW_SECRET, SECRET, Said, WebhookEndpoint, always
 from tests.support.worker_world import WorkerWorld
 
@@ -166,11 +167,28 @@ def test_a_slow_lane_ends_with_its_time_and_comes_back(hooked: WorkerWorld) -> N
         add(hooked, "slow", slow)
         hooked.sql(EMIT, 10)
         with hooked.in_process_worker() as in_process:
-            replace(in_process.runner, budget=0.3).run_service("notifications")
+            replace(in_process.runner, budget=1).run_service("notifications")
             assert 0 < len(slow.ids) < 10
             assert hooked.jobs() == ["service:notifications"]
             in_process.run_service("notifications")
         assert (len(slow.ids), slow.repeated) == (10, {})
+
+
+def test_a_lane_whose_time_is_over_goes_on_while_a_slow_one_is_waited_for(hooked: WorkerWorld) -> None:
+    with WebhookEndpoint(always(Said(after=0.02))) as well, WebhookEndpoint(always(Said(after=60))) as slow:
+        add(hooked, "well", well)
+        add(hooked, "slow", slow)
+        hooked.sql(EMIT, 20)
+        with hooked.in_process_worker() as in_process:
+            short = replace(in_process.runner, budget=0.1)
+            running = threading.Thread(target=short.run_service, args=("notifications",))
+            running.start()
+            wait_until(lambda: len(well.ids) == 20, "all events of the other lane")
+            assert len(slow.ids) == 1
+            slow.closing.set()
+            running.join()
+            assert hooked.jobs() == ["service:notifications"]
+        assert len(slow.ids) == 1
 
 
 def test_every_event_has_a_schema_and_every_schema_an_example() -> None:

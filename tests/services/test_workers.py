@@ -6,6 +6,7 @@ import urllib.request
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 
+import pytest
 from psycopg.conninfo import make_conninfo
 
 from reaper.worker.options import WorkerOptions
@@ -44,6 +45,7 @@ def test_a_worker_registers_the_services_runs_what_is_due_and_ends_when_asked(
     assert world.value("select count(*) from reaper.workers") == 0
 
 
+@pytest.mark.slow
 def test_with_three_workers_what_is_due_runs_once(world: WorkerWorld) -> None:
     world.sql(MARKS)
     for _ in range(3):

@@ -28,6 +28,7 @@ def measured(db: Connection, healthy: str) -> tuple[int, int]:
     return read
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("analyzed", [False, True], ids=["before analyze", "after analyze"])
 def test_ten_objects_of_a_healthy_backend_cost_the_same_beside_a_hundred_thousand_of_a_sick_one(
     checked_db, analyzed
@@ -45,6 +46,7 @@ def test_ten_objects_of_a_healthy_backend_cost_the_same_beside_a_hundred_thousan
     assert many_claim < 500, read
 
 
+@pytest.mark.slow
 def test_the_measure_notices_a_walk_over_the_sick_one(checked_db):
     queue_many(checked_db, "sick", FEW)
     open_circuit(checked_db, "sick")

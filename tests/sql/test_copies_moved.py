@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.copy_fixtures import answer, backends, factor, fail, places, state
-from tests.support.paste_fixtures import accounts, column, contents, refused, value
+from tests.support.paste_fixtures import accounts, column, contents, refused, unbound, value
 
 
 @pytest.fixture
@@ -117,6 +117,37 @@ def test_a_drained_backend_ends_empty_and_is_removed_then_and_not_before(three, 
     assert set(column(three, "select name from reaper.backends")) == {"default", "east"}
 
 
+KNOWS = """
+select table_name
+  from information_schema.columns join information_schema.tables using (table_schema, table_name)
+ where table_schema = 'reaper' and column_name = 'backend' and table_type = 'BASE TABLE'
+"""
+
+
+def test_of_a_removed_backend_only_what_it_used_is_kept(three):
+    month = "date_trunc('month', now() at time zone 'UTC')::date"
+    for table, columns, values in (
+        ("reconciliations", "uploads", "2"),
+        ("sightings", "object_key, size_bytes, first_seen, last_seen", "'k', 1, now(), now()"),
+        ("suspects", "object_key, content_hash, first_seen, next_attempt", "'k', 'h', now(), now()"),
+        ("usage_limits", "what, amount", "'monthly_requests', 1"),
+        ("usage_monthly", "month", month),
+    ):
+        three.execute(f"insert into reaper.{table} (backend, {columns}) values ('west', {values})")
+    state(three, "west", "draining")
+    three.execute("update reaper.sightings set retired_at = now()")
+    with refused("RP005", "1 untracked objects to be deleted"):
+        three.execute("select reaper.remove_backend('west', 'sold')")
+    three.execute("update reaper.sightings set retired_at = null")
+    three.execute("select reaper.remove_backend('west', 'sold')")
+    named = [
+        t
+        for t in column(three, KNOWS)
+        if value(three, f"select exists (select from reaper.{t} where backend = 'west')")
+    ]
+    assert named == ["usage_monthly"]
+
+
 def test_a_backend_that_a_put_may_still_choose_is_not_removed(three, writers):
     state(three, "west", "draining")
     writer = writers()
@@ -210,6 +241,16 @@ def test_the_rebalancer_spreads_until_within_the_threshold_and_then_plans_nothin
     assert copier.claim_moves() == []
 
 
+def test_nobody_waits_for_another_who_plans(uneven, copier, copiers):
+    other = copiers()
+    uneven.execute("delete from reaper.copy_moves")
+    with other.connection.transaction():
+        assert len(other.claim_moves(1)) == 1
+        uneven.execute("set statement_timeout = '1s'")
+        assert copier.claim_moves() == []
+    assert len(copier.claim_moves(1)) == 1
+
+
 def test_pack_fills_the_fullest_and_empties_the_others(uneven, copier):
     uneven.execute("update reaper.settings set rebalance_strategy = 'pack', rebalance_threshold = 0.02")
     while tasks := copier.claim_moves():
@@ -236,3 +277,37 @@ def test_a_move_of_content_that_changed_meanwhile_ends_exact(uneven, copier):
     assert copier.commit_copy(tasks[2]) == "not_needed"
     assert places(uneven, tasks[1].content_hash) == {"default?"}
     assert places(uneven, tasks[2].content_hash) == {"default"}
+
+
+def test_where_content_has_another_collation_copies_are_made_moved_and_removed_all_the_same(
+    three, paste, copier
+):
+    with unbound(three):
+        for table, name in (
+            ("content", "content_hash"),
+            ("content", "object_key"),
+            ("pastes", "content_hash"),
+        ):
+            three.execute(f'alter table {table} alter {name} type varchar(100) collate "POSIX"')
+    paste("a", content="x", expires="1 day")
+    paste("b", content="y", own_key=False, expires="1 day")
+    factor(three, 3)
+    assert copier.replicate() == ["copied"] * 4
+    [key] = column(
+        three, "select object_key from reaper.object_locations where content_hash = 'x' and backend = 'west'"
+    )
+    assert copier.report("x", "west", key, "corrupt") == "recorded"
+    assert copier.replicate() == ["repaired"]
+    factor(three, 1)
+    copier.sweep()
+    assert copier.remove_excess() == ["removed"] * 4
+    for name in ("default", "east", "west"):
+        three.execute("select reaper.set_quota(%s, 25, 'a test')", [name])
+    state(three, "west", "draining")
+    copier.replicate()
+    copier.remove_excess()
+    assert {*places(three, "x"), *places(three, "y")} <= {"default", "east"}
+    three.execute("update reaper.settings set rebalance_strategy = 'pack'")
+    outcomes = [copier.commit_copy(task) for task in copier.claim_moves()]
+    assert set(outcomes) <= {"moved"}
+    assert three.execute("select count(*) from reaper.copies_detail('x')").fetchone() == (1,)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.copy_fixtures import SHA, answer, backends, factor, fail, places, state, wants
+from tests.support.copy_fixtures import SHA, Copier, answer, backends, factor, fail, places, state, wants
 from tests.support.paste_fixtures import accounts, column, refusals, refused, value
 
 
@@ -66,22 +66,58 @@ def test_the_sweep_looks_window_by_window_and_again_when_something_changes(three
     assert copier.call("sweep_copies")[0].looked_at == 5
 
 
-def test_the_most_endangered_are_copied_first_and_what_fits_nowhere_delays_none(three, writer, copier):
+CONTENTS = """
+    insert into content (content_hash, ref_count, size_bytes, object_key)
+    select %(name)s || i, 0, %(size)s, %(name)s || i from generate_series(1, %(number)s) as i
+"""
+
+
+@pytest.fixture
+def crowded(three):
+    """Fifty contents that fit nowhere are wanted longer than a thousand that fit."""
     for name in ("default", "east", "west"):
         three.execute("select reaper.set_quota(%s, 100000, 'a test')", [name])
-    three.execute("""
-        insert into content (content_hash, ref_count, size_bytes, object_key)
-        select 'big' || i, 0, 200000, 'big' || i from generate_series(1, 50) as i""")
-    copier.sweep()
-    for number in range(60):
-        writer.put(f"p{number}", f"small{number}")
-    tasks = copier.claim_copies(60)
-    assert {task.content_hash for task in tasks} == {f"small{number}" for number in range(60)}
-    assert len(wants(three)) == 110
+    three.execute(CONTENTS, {"name": "big", "size": 200_000, "number": 50})
+    Copier(three).sweep()
+    three.execute("update reaper.copy_wants set next_attempt = next_attempt - interval '1 hour'")
+    three.execute(CONTENTS, {"name": "small", "size": 10, "number": 1000})
+    three.execute("update reaper.copy_sweep set fingerprint = ''")
+    Copier(three).sweep()
+    assert len(wants(three)) == 1050
+    return three
+
+
+def test_fifty_contents_that_fit_nowhere_do_not_delay_a_thousand_that_fit(crowded, copier):
+    made = []
+    while tasks := copier.claim_copies(100):
+        assert len(tasks) == 100
+        made += [task.content_hash for task in tasks]
+    assert sorted(made) == sorted(f"small{number}" for number in range(1, 1001))
+    assert copier.call("copies_are_due") == [(False,)]
     unplaced = "select count(*) from reaper.copy_wants where starts_with(last_error, 'no active')"
-    assert value(three, unplaced) == 50
-    [reason] = [r for r in value(three, "select reaper.attention_reasons()") if "could not be made" in r]
+    assert value(crowded, unplaced) == 50
+    [reason] = [r for r in value(crowded, "select reaper.attention_reasons()") if "could not be made" in r]
     assert reason.startswith("50 contents want a copy that could not be made")
+
+
+def test_a_claim_that_found_only_what_fits_nowhere_says_that_more_is_due(crowded, copier):
+    assert copier.claim_copies(4) == []
+    assert copier.call("copies_are_due") == [(True,)]
+    assert len(copier.claim_copies(4)) == 4
+    fail(crowded, "east", "west")
+    assert copier.call("copies_are_due") == [(False,)]
+
+
+def test_a_place_that_refuses_is_not_the_only_one_that_is_tried(three, writer, copier, clock):
+    """A backend that is full without a quota answers, and refuses what is to be stored there."""
+    writer.put("a", "h")
+    tried = set()
+    for _ in range(12):
+        [task] = copier.claim_copies()
+        tried.add(task.destination)
+        assert copier.fail_copy(task, "507: the disk is full", uploaded=False)
+        clock.advance("2 hours")
+    assert tried == {"default", "east", "west"} - places(three, "h")
 
 
 def test_intents_reserve_what_fits_under_the_quotas_together(three, writer, copier):

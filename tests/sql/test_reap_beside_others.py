@@ -95,7 +95,8 @@ def test_what_is_left_is_waited_for_and_released_when_the_other_session_ends(
         assert batch_codes(db, reaping.result()) == {"a"}
 
 
-# A reap that found nothing stands still for as long as somebody holds the advisory lock, and gives up what it locked after that.
+# A reap that found nothing stands still for as long as somebody holds the advisory lock, and gives up what
+# it locked after that.
 SLOW_UNDO = """
 create or replace function reaper_internal.undo() returns void language plpgsql as $$
 begin

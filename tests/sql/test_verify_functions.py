@@ -179,6 +179,7 @@ select content_hash, %s, object_key, 0, now() from made where content_hash < %s
 """
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("share", ["0", "8", "g"], ids=["none", "half", "all"])
 @pytest.mark.parametrize("backend", ["default", "east"])
 def test_no_page_of_expected_objects_scans_a_table_or_starts_from_the_beginning(

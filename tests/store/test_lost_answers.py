@@ -138,6 +138,7 @@ def test_connections_that_the_server_ended_are_replaced(world: World, store: Sto
     assert store.get(code) is not None
 
 
+@pytest.mark.slow(but=1)
 def test_a_database_that_is_away_is_said_to_be_away_and_used_again_when_it_is_back(
     world: World, proxy: Proxy, store: Store
 ) -> None:

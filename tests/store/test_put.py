@@ -118,6 +118,7 @@ def test_content_that_is_there_is_not_uploaded_again(
     world.judge()
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("code", ["mine", "ü€𝄞", "a b/c?d", "{x}", "%s", "'; --", "x" * 512])
 def test_a_code_may_be_asked_for(world: World, store: Store, code: str) -> None:
     assert store.put(b"x", DAY, code).short_code == code

@@ -84,7 +84,10 @@ class Blocking:
         self.args = getattr(call, "args", ())
 
     def __call__(self, *arguments: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(awaited(self._call(*arguments)), self._loop).result()
+        return self.wait_for(self._call(*arguments))
+
+    def wait_for(self, answer: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(awaited(answer), self._loop).result()
 
 
 async def awaited(answer: Any) -> Any:

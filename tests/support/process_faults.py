@@ -12,6 +12,7 @@ from typing import Any, Self
 from reaper.errors import DatabaseError, Unreachable
 from reaper.model import CacheRead, Failed
 from reaper.queries import Queries
+from tests.support.event_loop import Blocking
 
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 # It is over before or after the call; the call is made and not answered; or it is refused: locks are held.
@@ -90,7 +91,9 @@ class FaultPlan:
             return UNANSWERED[point](*arguments)
         asked = next(iter(getattr(call, "args", ())), None)
         if isinstance(asked, Queries):
-            asked._db.connection.close()
+            closing = asked._db.connection.close()
+            if isinstance(call, Blocking):
+                call.wait_for(closing)
         raise Unreachable("no answer")
 
 

@@ -230,6 +230,7 @@ def revoked(load: Load) -> None:
 CHANGES = [altered, refused_without_unbind, dropped, renamed, swapped, content_swapped, revoked]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])
 def test_a_change_of_the_tables_under_load_costs_no_live_paste_its_content(
     load: Load, change: Callable[[Load], None]
@@ -241,6 +242,7 @@ def test_a_change_of_the_tables_under_load_costs_no_live_paste_its_content(
     load.end_well()
 
 
+@pytest.mark.slow
 def test_a_restore_over_the_running_database_costs_no_live_paste_its_content(
     load: Load, server: Postgres, tmp_path: Path
 ) -> None:

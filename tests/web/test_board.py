@@ -5,9 +5,12 @@ import re
 import threading
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx
+import pytest
 
+from reaper.web import application, board, pages
 from reaper.web.sections import ALL
 from tests.support.page_scenes import make_busy, make_sick
 from tests.support.paste_fixtures import Connection, value
@@ -84,7 +87,33 @@ def test_what_one_section_may_not_ask_leaves_the_others(db: Connection, serve: S
     assert "east" in text
 
 
-def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve):
+def test_a_section_that_fails_leaves_the_others(
+    db: Connection, serve: Serve, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(_: object) -> int:
+        raise KeyError("a bug")
+
+    make_busy(db)
+    sections = {section.name: section for section in ALL}
+    sections["audit"] = replace(sections["audit"], ask=broken)
+    sections["workers"] = replace(sections["workers"], ask=lambda _: {})
+    sections["blocked"] = replace(sections["blocked"], trouble=broken)
+    monkeypatch.setattr(application, "ALL", tuple(sections.values()))
+    page = serve()
+    for _ in range(2):
+        text = page.get("/").text
+        assert text.count(board.FAILED) == 2
+        assert "east" in text
+        assert "refuses to delete no row" in text
+        assert not page.board.current().problem
+    # Nor does the thread end that asks for all.
+    monkeypatch.setattr(board, "look", broken)
+    wait_until(lambda: page.board.current().problem == board.FAILED, "the page tells that it is old")
+    monkeypatch.undo()
+    wait_until(lambda: not page.board.look().problem, "the page is current again")
+
+
+def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve, monkeypatch: pytest.MonkeyPatch):
     make_busy(db)
     page = serve()
     assert "nothing is known" in page.get("/why?subject=nothing").text
@@ -93,12 +122,19 @@ def test_the_stories_the_plan_and_the_doctor(db: Connection, serve: Serve):
     assert "due" in page.get("/plan").text
     assert "Seq Scan" in page.get("/policy/logins").text or "Index" in page.get("/policy/logins").text
     assert page.get("/policy/nothing").status_code == 400
+    # The newest of the audit first, then what is older.
+    monkeypatch.setattr(pages, "AUDIT_PAGE", 4)
+    first = page.get("/audit").text
+    older = page.get(re.search(r'href="(/audit\?before=\d+)"', first)[1]).text
+    assert first.count('data-label="who"') == 4
+    assert older.count('data-label="who"') > 0
+    assert "Nothing is older" in page.get("/audit?before=1").text
     assert "What rule" in page.get("/lifecycle/logs").text
     assert page.get("/lifecycle/nothing").status_code == 400
     assert "Not examined" in page.get("/").text
     assert page.post("/doctor", {"token": page.token()}).status_code == 303
     assert "every function and view is that of this release" in page.get("/doctor").text
-    wait_until(lambda: "Not examined" not in page.get("/").text, "the page shows what the doctor found")
+    assert "Not examined" not in page.get("/").text
     assert value(db, "select keys_confirmed from reaper.bindings where name = 'content'") in (None, True)
 
 

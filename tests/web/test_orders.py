@@ -46,6 +46,8 @@ def test_every_order_says_what_it_would_do_asks_why_and_is_kept_in_the_audit(db:
         assert done.status_code == 303, done.text
         board = page.get(done.headers["location"]).text
         assert said in board.lower()
+        # What is asked seldom is asked after an order, too.
+        assert ("<b>Paused</b>: " in board) is (name == "pause")
         kept = db.execute("select who, reason from reaper.audit where audit_id > %s", [before]).fetchall()
         assert set(kept) == {("page_of_reaper_ops", REASON)}, name
     # The page after an order shows what the order did, at once and escaped.

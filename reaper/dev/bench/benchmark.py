@@ -8,12 +8,21 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from reaper.dev.bench import cost_growth, foreground_latency, key_costs, machine, pinned_snapshot
+from reaper.dev.bench import (
+    cost_growth,
+    foreground_latency,
+    key_costs,
+    machine,
+    pinned_snapshot,
+    webhook_cost,
+)
 from reaper.dev.bench.cost_growth import Growth
 from reaper.dev.bench.plan import Comparison, Plan
 from reaper.dev.bench.results import Results
 from reaper.dev.bench.runner import Run, Runner
 from reaper.dev.bench.servers import Servers
+from reaper.dev.bench.webhook_cost import WebhookCost
+from reaper.dev.bench.workload import Workload
 
 Announce = Callable[[str], None]
 
@@ -59,3 +68,9 @@ def measure_growth(due: int, seed: int, announce: Announce, pg_bin: Path | None 
     """Growth alone, in one round: tables with so many due rows, as large as time allows."""
     with Servers(pg_bin) as servers:
         return cost_growth.measure(Runner(servers, seed, announce), (due,), 1)
+
+
+def measure_webhooks(rows: int, seed: int, announce: Announce, pg_bin: Path | None = None) -> WebhookCost:
+    """What events cost alone: a table of so many rows, half of them due."""
+    with Servers(pg_bin) as servers:
+        return webhook_cost.measure(Runner(servers, seed, announce), Workload("random order", rows))

@@ -7,12 +7,12 @@ import binascii
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError, IncompleteReadError
 
-from reaper.storage.s3 import errors
+from reaper.storage.s3 import errors, object_headers
 from reaper.storage.s3.payload import md5
 from reaper.storage.s3.quick_requests import QuickRequests, read_up_to
 from reaper.storage.s3.requests import BINARY, Bucket
@@ -26,13 +26,14 @@ _SHA256, _CRC32 = "x-amz-checksum-sha256", "x-amz-checksum-crc32"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some bytes of an object, how long it is, its version and what the store keeps as checksum."""
+    """Some bytes of an object, how long it is, its version, checksum and what its writer said about it."""
 
     data: bytes
     size: int
     etag: str | None
     sha256: str | None = None
     crc32: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class CopyRequests:
@@ -40,7 +41,7 @@ class CopyRequests:
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
-        self._quick = QuickRequests(bucket.client, bucket.name, bucket.meter)
+        self._quick = QuickRequests(bucket.client, bucket.name, bucket.meter, bucket.backend)
 
     def begin_reading(self, key: str, most: int) -> Piece | None:
         """The first bytes; None if the store says that there is no such object."""
@@ -79,16 +80,16 @@ class CopyRequests:
                     raise IncompleteReadError(actual_bytes=0, expected_bytes=end - start)
                 return _whole(_read(body, end - start), end - start)
 
-    def put(self, key: str, body: bytes, sha256: str) -> bool:
+    def put(self, key: str, body: bytes, sha256: str, headers: Mapping[str, str]) -> bool:
         """Write an object in one request; whether the store was told in a way that it could have compared."""
         with self._bucket.asking():
-            answer = self._quick.send("PUT", key, sums(body, sha256), body, sha256)
+            answer = self._quick.send("PUT", key, {**sums(body, sha256), **headers}, body, sha256)
             if answer is not None:
                 with closing(answer):
                     read_up_to(answer, 1 << 16)
                     if answer.status == 200:
                         return True
-        self._bucket.put(key, body)
+        self._bucket.put(key, body, headers)
         return False
 
     def put_wrong(self, key: str, body: bytes, wrong: Mapping[str, str]) -> int | None:
@@ -114,6 +115,12 @@ class CopyRequests:
         # A 404 without a body may come from a proxy; a listing tells.
         size = self._bucket.find(key)
         return None if size is None else (size, None)
+
+    def headers_of(self, source: CopySourceTypeDef) -> Mapping[str, str]:
+        """What was said about an object of another bucket of this server."""
+        with self._bucket.asking() as client:
+            reply: Any = client.head_object(Bucket=source["Bucket"], Key=source["Key"])
+        return object_headers.kept(reply["ResponseMetadata"]["HTTPHeaders"])
 
     def copy(self, source: CopySourceTypeDef, key: str) -> None:
         """Let the server copy an object as a whole."""
@@ -162,7 +169,8 @@ def ranges(size: int, part_size: int) -> Sequence[tuple[int, int, int]]:
 def _piece(headers: Mapping[str, str], data: bytes, most: int) -> Piece:
     size = int(headers["content-length"])
     _whole(data, min(size, most))
-    return Piece(data, size, headers.get("etag"), _hex(headers.get(_SHA256)), headers.get(_CRC32))
+    said = object_headers.kept(headers)
+    return Piece(data, size, headers.get("etag"), _hex(headers.get(_SHA256)), headers.get(_CRC32), said)
 
 
 def _read(body: Any, most: int) -> bytes:

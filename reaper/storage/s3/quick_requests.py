@@ -2,7 +2,8 @@
 
 The library still opens the connections, finds credentials and says where a bucket lies. Whatever does not get
 the usual answer is left to it: it asks again, and knows what errors mean. The library's events do not show
-these requests, so they are counted here: each that may have been heard, when its answer is closed.
+these requests, so they have their spans here, and are counted: each that may have been heard, when its answer
+is closed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from botocore.exceptions import ReadTimeoutError as LibraryReadTimeoutError
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, ProxyError, ReadTimeoutError, SSLError
 
 from reaper.storage.usage_meter import BackendMeter, Kind
+from reaper.telemetry import spans
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 NO_BYTES = hashlib.sha256().hexdigest()
 # Asked for nothing: it only shows where the objects of the bucket lie.
 _SAMPLE = "sample"
+_OPERATIONS = {"GET": "GetObject", "HEAD": "HeadObject", "PUT": "PutObject"}
 _ALGORITHM = "AWS4-HMAC-SHA256"
 # Nobody has heard the request; a refused connection is a ConnectTimeoutError to the library, too.
 _NOT_SENT = (ConnectTimeoutError, ProxyError, SSLError)
@@ -70,9 +73,12 @@ class QuickAnswer:
 class QuickRequests:
     """Requests about objects of one bucket; any number of threads may share it."""
 
-    def __init__(self, client: S3Client, bucket: str, meter: BackendMeter | None = None) -> None:
+    def __init__(
+        self, client: S3Client, bucket: str, meter: BackendMeter | None = None, backend: str = ""
+    ) -> None:
         self._client = cast(Any, client)
         self._bucket = bucket
+        self._backend = backend
         self._meter = meter
         self._guard = threading.Lock()
         self._base: str | None = None
@@ -98,16 +104,9 @@ class QuickRequests:
         if signed is None:
             return None
         try:
-            response: BaseHTTPResponse = self._connections.urlopen(
-                method,
-                self._path + url,
-                body=body or None,
-                headers=signed,
-                retries=False,
-                assert_same_host=False,
-                preload_content=False,
-                decode_content=False,
-            )
+            with spans.s3_request(_OPERATIONS[method], self._bucket, self._backend) as answered:
+                response = self._ask(method, self._path + url, signed, body)
+                answered(response.status)
         except ReadTimeoutError as error:
             self._count(method, body, 0)
             raise LibraryReadTimeoutError(endpoint_url=self._base_url, error=error) from None
@@ -117,6 +116,19 @@ class QuickRequests:
                 self._count(method, body, 0)
             return None
         return QuickAnswer(response, lambda egress: self._count(method, body, egress))
+
+    def _ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> BaseHTTPResponse:
+        response: BaseHTTPResponse = self._connections.urlopen(
+            method,
+            url,
+            body=body or None,
+            headers=headers,
+            retries=False,
+            assert_same_host=False,
+            preload_content=False,
+            decode_content=False,
+        )
+        return response
 
     def _count(self, method: str, body: bytes, egress: int) -> None:
         if self._meter:

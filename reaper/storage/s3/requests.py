@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from botocore.exceptions import ClientError
 
 from reaper.storage.request_gate import AdmissionGate
-from reaper.storage.s3 import delete_objects_xml, errors
+from reaper.storage.s3 import delete_objects_xml, errors, object_headers
 from reaper.storage.s3.client import S3Options, open_client
 from reaper.storage.s3.errors import Kind
 from reaper.storage.s3.payload import Body, crc32, md5
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 BINARY = "application/octet-stream"
+_NOTHING_SAID: Mapping[str, str] = MappingProxyType({})
 
 
 class Entry(NamedTuple):
@@ -58,6 +60,7 @@ class Bucket:
         meter: BackendMeter | None = None,
     ) -> None:
         self.name = name
+        self.backend = options.backend
         self._gate = gate
         self.single_deletes = options.single_deletes
         self.content_md5 = options.content_md5
@@ -130,13 +133,14 @@ class Bucket:
         # The key itself comes before all others that begin with it.
         return next((found["Size"] for found in page.get("Contents", ()) if found["Key"] == key), None)
 
-    def put(self, key: str, body: Body) -> None:
-        """Write an object."""
+    def put(self, key: str, body: Body, headers: Mapping[str, str] = _NOTHING_SAID) -> None:
+        """Write an object, with what is to be said about it."""
         request: PutObjectRequestTypeDef = {
             "Bucket": self.name,
             "Key": key,
             "Body": body,
             "ContentType": BINARY,
+            **object_headers.parameters(headers),  # type: ignore[typeddict-item]
         }
         self._add_checksum(request, body)
         with self._gate:
@@ -155,12 +159,13 @@ class Bucket:
         with self._gate:
             self._client.put_object(**request)
 
-    def begin_parts(self, key: str) -> str:
+    def begin_parts(self, key: str, headers: Mapping[str, str] = _NOTHING_SAID) -> str:
         """Begin to write an object in parts; the name under which they wait to be joined."""
         request: CreateMultipartUploadRequestTypeDef = {
             "Bucket": self.name,
             "Key": key,
             "ContentType": BINARY,
+            **object_headers.parameters(headers),  # type: ignore[typeddict-item]
         }
         if not self.content_md5:
             request["ChecksumAlgorithm"] = "CRC32"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from botocore.exceptions import ClientError
@@ -177,7 +178,7 @@ class S3Store:
         """The object's bytes, piece by piece; None only where the store says that there is none."""
         with self._explained():
             found = self._transfers.read(self._prefix + key)
-        return None if found is None else Reading(found[0], self._explained_pieces(found[1]))
+        return found and replace(found, pieces=self._explained_pieces(found.pieces))
 
     def write(self, key: str, reading: Reading, begun: Begun) -> bool:
         """Store what is read, in parts where it is large; whether the store has compared the bytes."""

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
@@ -49,19 +49,20 @@ class Transfers:
         self._trying = threading.Lock()
         self._compares: bool | None = None
 
-    def read(self, key: str) -> tuple[int, Iterator[bytes]] | None:
-        """The size and the bytes, of which only the first piece has been asked for."""
+    def read(self, key: str) -> Reading | None:
+        """The object, of which only the first piece has been asked for."""
         first = self._requests.begin_reading(key, PIECE)
         if first is None:
             return None
-        return first.size, _compared(key, first, pieces_of(self._requests, key, first, PIECE))
+        pieces = _compared(key, first, pieces_of(self._requests, key, first, PIECE))
+        return Reading(first.size, pieces, first.headers)
 
     def write(self, key: str, reading: Reading, begun: Begun) -> bool:
         """Store what is read; whether the store has compared the bytes."""
         if reading.size > PIECE:
             self._write_parts(key, reading, begun)
             return False
-        return self._put(key, b"".join(reading.pieces))
+        return self._put(key, b"".join(reading.pieces), reading.headers)
 
     def head(self, key: str) -> tuple[int, str | None] | None:
         """The size and the SHA-256 that the store keeps, if it is one that compares what it is told."""
@@ -79,11 +80,12 @@ class Transfers:
             for number, start, end in ranges(size, max(SERVER_PIECE, -(-size // MOST_PARTS))):
                 yield self._requests.copy_part(source, key, upload, number, start, end)  # type: ignore[arg-type]
 
-        self._in_parts(key, begun, parts)
+        # The server copies what was said with a whole object, not with parts of it.
+        self._in_parts(key, begun, parts, self._requests.headers_of(source))  # type: ignore[arg-type]
 
-    def _put(self, key: str, body: bytes) -> bool:
+    def _put(self, key: str, body: bytes, headers: Mapping[str, str]) -> bool:
         believed = self._is_believed()
-        told = self._requests.put(key, body, hashlib.sha256(body).hexdigest())
+        told = self._requests.put(key, body, hashlib.sha256(body).hexdigest(), headers)
         return believed and told
 
     def _is_believed(self) -> bool:
@@ -113,7 +115,7 @@ class Transfers:
             for number, body in enumerate(_parts_of(reading.pieces, part_size), start=1):
                 yield self._put_part(key, upload, number, body)
 
-        self._in_parts(key, begun, parts)
+        self._in_parts(key, begun, parts, reading.headers)
 
     def _put_part(self, key: str, upload: str, number: int, body: Body) -> CompletedPartTypeDef:
         try:
@@ -125,10 +127,14 @@ class Transfers:
             return self._bucket.put_part(key, upload, number, body)
 
     def _in_parts(
-        self, key: str, begun: Begun, parts: Callable[[str], Iterable[CompletedPartTypeDef]]
+        self,
+        key: str,
+        begun: Begun,
+        parts: Callable[[str], Iterable[CompletedPartTypeDef]],
+        headers: Mapping[str, str],
     ) -> None:
         """Join the parts, or give all of them up."""
-        upload = self._bucket.begin_parts(key)
+        upload = self._bucket.begin_parts(key, headers)
         try:
             begun(upload)
             self._bucket.join_parts(key, upload, list(parts(upload)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, timedelta
+from datetime import UTC
 from typing import Any
 
 from reaper.queries.backends import BackendState
 from reaper.queries.usage import MonthlyUsage
 from reaper.web import charts
-from reaper.web.section import SELDOM, Look, Section
+from reaper.web.section import Look, Section
 
 # Of what a draining backend has, each kind is counted so far.
 COUNTED = 10_000
@@ -17,16 +17,13 @@ COUNTED = 10_000
 
 def ask(look: Look) -> Mapping[str, Any]:
     """Every backend, with a bar of its quota; use, bad copies and remains less often."""
-    slow = look.kept.get("backends")
-    if slow is None or look.now - slow["at"] >= timedelta(seconds=SELDOM):
-        slow = look.kept["backends"] = _seldom(look)
+    slow = look.seldom("backends", _seldom)
     return {**slow, "backends": [(backend, _bar(backend)) for backend in look.status.backends]}
 
 
 def _seldom(look: Look) -> dict[str, Any]:
     month = look.now.astimezone(UTC).date().replace(day=1)
     return {
-        "at": look.now,
         "usage": {used.backend: _shares(used) for used in look.q.usage(month)},
         "remains": look.q.draining_backends(COUNTED),
         "bad": look.q.bad_copies(),

@@ -7,10 +7,14 @@ from typing import Any
 
 from reaper.web.section import SELDOM, Look, Section
 
+# As many causes as blocked_causes() names.
+MOST = 50
+
 
 def ask(look: Look) -> Mapping[str, Any]:
     """The causes, from a bounded look."""
-    return {"causes": look.q.blocked_causes(), "rows": look.status.health.rows_blocked}
+    causes = look.q.blocked_causes()
+    return {"causes": causes, "more": len(causes) >= MOST, "rows": look.status.health.rows_blocked}
 
 
 SECTION = Section("blocked", "Blocked rows", ask, lambda shown: len(shown["causes"]), SELDOM)

@@ -10,7 +10,7 @@ from typing import Any
 from reaper.ops.status import Status
 from reaper.queries.overview import Minute
 from reaper.web import charts
-from reaper.web.section import OFTEN, SELDOM, Look, Section
+from reaper.web.section import OFTEN, Look, Section
 
 _MINUTES = 24 * 60
 _MINUTE = timedelta(minutes=1)
@@ -18,9 +18,7 @@ _MINUTE = timedelta(minutes=1)
 
 def ask(look: Look) -> Mapping[str, Any]:
     """Figures each time; history and lag, which cost more, less often."""
-    slow = look.kept.get("now")
-    if slow is None or look.now - slow["at"] >= timedelta(seconds=SELDOM):
-        slow = look.kept["now"] = _seldom(look)
+    slow = look.seldom("now", _seldom)
     return {**slow, "left": _time_left(look.status), "waits": _waits(look.status)}
 
 
@@ -32,7 +30,6 @@ def _seldom(look: Look) -> dict[str, Any]:
     midnight = look.now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     today = [minute for minute in minutes if minute.minute >= midnight]
     return {
-        "at": look.now,
         "lag": lag,
         "rows_today": sum(minute.rows_deleted for minute in today),
         "objects_today": sum(minute.objects_deleted for minute in today),

@@ -23,10 +23,13 @@ as $$
             union all
             select 'deletions queued', count(*), coalesce(sum(q.size_bytes), 0) from reaper.cleanup_queue q where q.backend = p_name
             union all
-            select 'DLQ entries', count(*), coalesce(sum(d.size_bytes), 0) from reaper.cleanup_dlq d where d.backend = p_name) as r
+            select 'DLQ entries', count(*), coalesce(sum(d.size_bytes), 0) from reaper.cleanup_dlq d where d.backend = p_name
+            union all
+            select 'untracked objects to be deleted', count(*), coalesce(sum(s.size_bytes), 0)
+              from reaper.sightings s where s.backend = p_name and s.retired_at is not null) as r
      where r.number > 0;
 $$;
 comment on function reaper.backend_remains(text) is
-    'What a backend still has, by kind: number and bytes of copies, contents without a location row (on default), puts and copies in progress, deletions that are begun or queued, DLQ entries. No row if nothing is left.';
+    'What a backend still has, by kind: number and bytes of copies, contents without a location row (on default), puts and copies in progress, deletions that are begun or queued, DLQ entries, untracked objects that are to be deleted. No row if nothing is left. Of uploads in parts only the store knows: reaper backend remove looks.';
 revoke all on function reaper.backend_remains(text) from public;
 grant execute on function reaper.backend_remains(text) to reaper_worker, reaper_ops, reaper_ro;

@@ -32,6 +32,12 @@ begin
     delete from reaper.backend_owners o where o.backend = p_name;
     delete from reaper.byte_deltas d where d.backend = p_name;
     delete from reaper.notified_states s where s.type = 'backend.drained' and s.subject = p_name;
+    -- What was found there concerns no one any more; what was used there is still to be paid for, and stays.
+    delete from reaper.reconciliations r where r.backend = p_name;
+    delete from reaper.sightings s where s.backend = p_name;
+    delete from reaper.suspects u where u.backend = p_name;
+    delete from reaper.usage_limits u where u.backend = p_name;
+    delete from reaper.nearly_full n where n.backend = p_name;
     delete from reaper.backend_list b where b.name = p_name;
     perform reaper_internal.record_audit('remove_backend', p_name, p_reason, format('quota %s', coalesce(v_backend.quota::text, 'none')));
 end;

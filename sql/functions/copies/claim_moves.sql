@@ -21,14 +21,13 @@ begin
     perform reaper_internal.require_limit(p_limit);
     lock table reaper.bindings in access share mode;
     perform reaper_internal.commit_durably();
-    perform reaper_internal.record_plan(v_now);
-    if exists (select from reaper.copy_moves) and not reaper_internal.most_backends_fail() then
+    if reaper_internal.record_plan(v_now) and exists (select from reaper.copy_moves) and not reaper_internal.most_backends_fail() then
         perform reaper_internal.begin_moves(p_limit, v_lease, v_now);
     end if;
     return query select * from reaper_internal.leased_copies(v_lease, v_now);
 end;
 $$;
 comment on function reaper.claim_moves(integer) is
-    'Makes intents for up to p_limit moves that the rebalancer has planned, and leases them as claim_copies does; call commit_copies or fail_copies. No row if nothing is to be moved. RP006 outside read committed.';
+    'Makes intents for up to p_limit moves that the rebalancer has planned, and leases them as claim_copies does; call commit_copies or fail_copies. No row if nothing is to be moved, or while another session plans. RP006 outside read committed.';
 revoke all on function reaper.claim_moves(integer) from public;
 grant execute on function reaper.claim_moves(integer) to reaper_worker, reaper_ops;

@@ -6,6 +6,7 @@ create or replace function reaper.extend_copies(p_lease uuid)
     set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_held integer;

@@ -6,6 +6,7 @@ create or replace function reaper.record_upload(p_intent_id uuid, p_lease uuid, 
     set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 begin
     update reaper.copy_intents i set upload_id = p_upload_id where i.intent_id = p_intent_id and i.lease = p_lease;

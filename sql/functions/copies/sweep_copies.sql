@@ -22,10 +22,11 @@ begin
     -- bind() and unbind() take this table first, and wait for this transaction: without it they could deadlock over the two views.
     lock table reaper.bindings in access share mode;
     select * into v_sweep from reaper.copy_sweep w for update skip locked;
-    if found then
-        perform reaper_internal.emit_drained();
-    end if;
     if v_sweep is null or not reaper_internal.begin_sweep(v_sweep, v_now) then
+        -- Not at each window: to know that backend default is empty, all content may have to be read.
+        if v_sweep is not null then
+            perform reaper_internal.emit_drained();
+        end if;
         return query select 0, 0, true;
         return;
     end if;
@@ -44,6 +45,7 @@ begin
            wanted      = w.wanted + v_wanted;
     if cardinality(v_hashes) < p_limit then
         perform reaper_internal.emit_stuck();
+        perform reaper_internal.emit_drained();
     end if;
     return query select cardinality(v_hashes), v_wanted, cardinality(v_hashes) < p_limit;
 end;

@@ -2,7 +2,7 @@
 -- claimed nor blocked, is looked for among the oldest 200,000. While the tables are unbound nothing is known of them, which health says.
 create or replace function reaper.due_summary(p_now timestamptz)
     returns table (due_rows bigint, oldest_due timestamptz, oldest_waiting timestamptz)
-    language plpgsql stable security definer
+    language plpgsql stable security definer rows 1
     set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off

@@ -5,6 +5,7 @@ create or replace function reaper.copies_to_scrub(p_content_hash text)
     set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
     select k.backend, p_content_hash, k.object_key, k.size_bytes, reaper_internal.is_digest(p_content_hash),
            starts_with(k.object_key, left(p_content_hash, 2) || '/' || p_content_hash || '/'),

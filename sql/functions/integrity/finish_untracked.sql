@@ -9,6 +9,7 @@ create or replace function reaper.finish_untracked(p_limit integer default 1000)
     set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now       timestamptz := reaper.clock();

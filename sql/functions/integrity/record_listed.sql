@@ -19,6 +19,7 @@ create or replace function reaper.record_listed(
     set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now     timestamptz := reaper.clock();

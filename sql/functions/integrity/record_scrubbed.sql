@@ -4,6 +4,7 @@ create or replace function reaper.record_scrubbed(p_backend text, p_after text, 
     language plpgsql volatile security definer
     set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
+    set jit = off
 as $$
 declare
     v_now  timestamptz := reaper.clock();

@@ -7,6 +7,7 @@ create or replace function reaper.retire_untracked(p_backend text, p_keys text[]
     set lock_timeout = '2s'
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now   timestamptz := reaper.clock();

@@ -6,6 +6,7 @@ create or replace function reaper.held_uploads(p_backend text, p_keys text[], p_
     set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
     select u.upload_id
       from unnest(p_keys, p_upload_ids) as u (object_key, upload_id)

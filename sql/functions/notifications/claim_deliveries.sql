@@ -9,6 +9,7 @@ create or replace function reaper.claim_deliveries(p_webhook_id bigint, p_limit 
     set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -6,6 +6,7 @@ create or replace function reaper.return_deliveries(p_webhook_id bigint, p_lease
     set search_path = pg_catalog, reaper, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_now       timestamptz := reaper.clock();

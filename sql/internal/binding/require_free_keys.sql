@@ -5,6 +5,7 @@ create or replace function reaper_internal.require_free_keys()
     language plpgsql stable
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_taken text;

@@ -1,19 +1,16 @@
--- copy_reasons: contents without a good copy, copies that cannot be made, a factor that cannot be reached, backends that are drained. Only small tables
--- and the byte accounts are read: how many copies are left is the business of backend_remains().
+-- copy_reasons: copies that cannot be made, a factor that cannot be reached, backends that are drained; contents without a good copy are told by
+-- integrity_reasons. Read are small tables, the byte accounts and 10,000 wants, those first that wait longest: they failed. How many copies are left
+-- is the business of backend_remains().
 create or replace function reaper_internal.copy_reasons()
     returns setof text
     language sql stable
 as $$
-    select format('%s contents have no good copy left, for example %s. Nothing is deleted: bring back their backend or object, or store the content again; see reaper copies HASH',
-                  count(*), (array_agg(format('%s (%s)', w.content_hash, coalesce(w.last_error, w.reason)) order by w.queued_at, w.content_hash))[1])
-      from reaper.copy_wants w
-     where w.good = 0
-    having count(*) > 0
-    union all
-    select format('%s contents want a copy that could not be made, for example %s: %s. They are tried again within an hour; see reaper.backends for room and circuits, and reaper copies HASH',
-                  count(*), (array_agg(w.content_hash order by w.good, w.queued_at))[1], (array_agg(w.last_error order by w.good, w.queued_at))[1])
-      from reaper.copy_wants w
-     where w.good > 0 and w.attempts > 0
+    select format('%s%s contents want a copy that could not be made, for example %s: %s. They are tried again within an hour; see reaper.backends for room and circuits, and reaper copies HASH',
+                  case when max(w.looked_at) = 10000 then 'at least ' end, count(*),
+                  (array_agg(w.content_hash order by w.good, w.queued_at))[1], (array_agg(w.last_error order by w.good, w.queued_at))[1])
+      from (select l.*, count(*) over () as looked_at
+              from (select * from reaper.copy_wants n where n.good > 0 order by n.good desc, n.next_attempt desc limit 10000) as l) as w
+     where w.attempts > 0
     having count(*) > 0
     union all
     select format('settings.replication_factor is %s, but only %s backends are active: register another, make one active, or lower the factor', s.replication_factor, n.active)
@@ -30,5 +27,5 @@ as $$
      where b.state = 'draining';
 $$;
 comment on function reaper_internal.copy_reasons() is
-    'For attention_reasons: contents without a good copy, copies that could not be made, a replication factor above the number of backends, backends that are drained.';
+    'For attention_reasons: copies that could not be made, a replication factor above the number of backends, backends that are drained.';
 revoke all on function reaper_internal.copy_reasons() from public;

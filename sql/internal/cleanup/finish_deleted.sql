@@ -4,6 +4,7 @@ create or replace function reaper_internal.finish_deleted(p_lease uuid, p_failed
     returns integer
     language plpgsql volatile
     set enable_seqscan = off
+    set jit = off
 as $$
 declare
     v_keys text[];

@@ -11,6 +11,7 @@ create or replace function reaper_internal.lease_cleanup(
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 begin
     return query

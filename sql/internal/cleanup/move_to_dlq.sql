@@ -4,6 +4,7 @@ create or replace function reaper_internal.move_to_dlq(p_lease uuid, p_failed js
     returns void
     language sql volatile
     set enable_seqscan = off
+    set jit = off
 as $$
     with buried as (
         delete from reaper.cleanup_queue q

@@ -4,6 +4,7 @@ create or replace function reaper_internal.postpone_failed(p_lease uuid, p_faile
     returns void
     language sql volatile
     set enable_seqscan = off
+    set jit = off
 as $$
     update reaper.cleanup_queue q
        set lease        = null,

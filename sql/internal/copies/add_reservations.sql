@@ -4,6 +4,7 @@ create or replace function reaper_internal.add_reservations(p_lease uuid, p_hash
     language sql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
     insert into reaper.byte_deltas (backend, reserved_bytes)
     select i.destination, sum(i.size_bytes)

@@ -12,6 +12,7 @@ create or replace function reaper_internal.begin_copies(
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_task     record;
@@ -26,13 +27,15 @@ begin
     made := 0;
     rooms := p_rooms;
     for v_task in
-        select * from reaper_internal.copy_tasks(p_hashes, p_now) as t order by t.good, t.content_hash
+        select t.*, (select w.attempts from reaper.copy_wants w where w.content_hash = t.content_hash) as attempts
+          from reaper_internal.copy_tasks(p_hashes, p_now) as t
+         order by t.good, t.content_hash
     loop
         if v_task.sources = '{}' then
             v_unread := v_unread || v_task.content_hash;
             continue;
         end if;
-        v_place := reaper_internal.choose_place(p_names, rooms, v_task.taken, v_task.bad_backends, v_task.size_bytes, v_task.content_hash);
+        v_place := reaper_internal.choose_place(p_names, rooms, v_task.taken, v_task.bad_backends, v_task.size_bytes, v_task.content_hash, v_task.attempts);
         if v_place is null then
             v_unplaced := v_unplaced || v_task.content_hash;
             continue;

@@ -4,6 +4,7 @@ create or replace function reaper_internal.begin_moves(p_limit integer, p_lease 
     returns void
     language plpgsql volatile
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_names  text[];

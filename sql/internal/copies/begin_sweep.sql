@@ -10,7 +10,12 @@ begin
     if not v_changed and (p_sweep.finished_at > p_now - interval '1 hour' or (p_sweep.finished_at is not null and v_fingerprint = '1||')) then
         return false;
     end if;
-    if (select count(*) from (select from reaper.copy_wants w where w.next_attempt <= p_now limit 100000) as due) = 100000 then
+    -- Along copy_wants_due: what waits for room may be many more, and this is asked at each window.
+    if (select count(*)
+          from (select from generate_series(0, 16) as g (good)
+                 cross join lateral (select from reaper.copy_wants w where w.good = g.good and w.next_attempt <= p_now limit 100000) as w
+                 limit 100000) as due) = 100000
+    then
         return false;
     end if;
     if v_changed or p_sweep.finished_at is not null then

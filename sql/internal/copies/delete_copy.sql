@@ -6,6 +6,7 @@ create or replace function reaper_internal.delete_copy(p_content_hash text, p_ba
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_size  bigint;

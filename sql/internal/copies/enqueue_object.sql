@@ -13,6 +13,7 @@ create or replace function reaper_internal.enqueue_object(
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 begin
     if exists (select from reaper_internal.reusable_names(array[p_content_hash], array[p_backend], array[p_object_key])) then

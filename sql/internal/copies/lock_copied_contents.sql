@@ -6,6 +6,7 @@ create or replace function reaper_internal.lock_copied_contents(p_lease uuid, p_
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_hashes  text[];

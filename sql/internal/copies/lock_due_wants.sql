@@ -5,6 +5,7 @@ create or replace function reaper_internal.lock_due_wants(p_limit integer, p_now
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_hashes  text[] := '{}';

@@ -5,6 +5,7 @@ create or replace function reaper_internal.postpone_wants(p_hashes text[], p_now
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_living  text[] := array(select c.content_hash from reaper.content c where c.content_hash = any (p_hashes));

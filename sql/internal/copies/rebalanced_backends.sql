@@ -6,6 +6,7 @@ create or replace function reaper_internal.rebalanced_backends(p_now timestamptz
     language sql stable
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
     select h.backend, h.quota::numeric, t.used + t.reserved - m.leaving,
            case when reaper_internal.is_used_up(h.backend, 'monthly_ingress') then 0 else h.quota - t.used - t.reserved - t.orphan end

@@ -5,6 +5,7 @@ create or replace function reaper_internal.record_implicit_copy(p_content_hash t
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_content record;

@@ -5,6 +5,7 @@ create or replace function reaper_internal.replace_bad_copy(p_content_hash text,
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_copy reaper.object_locations;

@@ -5,6 +5,7 @@ create or replace function reaper_internal.replace_copy(p_intent reaper.copy_int
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_copy  reaper.object_locations;

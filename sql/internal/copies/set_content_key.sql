@@ -5,6 +5,7 @@ create or replace function reaper_internal.set_content_key(p_content_hash text, 
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 begin
     if exists (select from reaper.bindings b where b.name = 'content' and b.key_expression is null) then

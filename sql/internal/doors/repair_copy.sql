@@ -6,6 +6,7 @@ create or replace function reaper_internal.repair_copy(p_intent reaper.put_inten
     language plpgsql volatile
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
 declare
     v_stored boolean;

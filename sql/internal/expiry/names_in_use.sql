@@ -9,6 +9,7 @@ create or replace function reaper_internal.names_in_use(p_hashes text[], p_backe
     set enable_bitmapscan = off
     set enable_hashjoin = off
     set enable_mergejoin = off
+    set jit = off
 as $$
 declare
     v_used text[] := '{}';

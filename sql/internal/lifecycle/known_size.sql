@@ -4,6 +4,7 @@ create or replace function reaper_internal.known_size(p_content_hash text)
     language sql stable
     set enable_seqscan = off
     set enable_bitmapscan = off
+    set jit = off
 as $$
     select coalesce((select max(o.size_bytes) from reaper.object_locations o where o.content_hash = p_content_hash collate "C"),
                     (select nullif(c.size_bytes, 0) from reaper.content c where c.content_hash = p_content_hash));

@@ -65,6 +65,7 @@ def copy(source, source_key, destination, key, data, begun=lambda _: None, verif
     return Copying(source, source_key, destination, key, expected, verify, begun).run()
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("size", [0, 1, 5 * MIB, LARGE])
 def test_an_object_is_copied_through_here_or_by_the_server(source, stranger, neighbour, size):
     data, uploads = some_bytes(size), []
@@ -76,6 +77,31 @@ def test_an_object_is_copied_through_here_or_by_the_server(source, stranger, nei
     assert len(uploads) == (2 if size > SMALL_PIECES else 0)
 
 
+@pytest.mark.parametrize("size", [3, LARGE])
+def test_what_an_application_said_of_its_object_goes_with_it(
+    source, stranger, neighbour, client, bucket, size
+):
+    data = some_bytes(size)
+    client.put_object(
+        Bucket=bucket,
+        Key="from/key",
+        Body=data,
+        ContentType="text/plain; charset=utf-8",
+        ContentEncoding="gzip",
+        CacheControl="max-age=60",
+        Metadata={"who": "an  application", "why": "so"},
+    )
+    for destination, key in ((stranger, "d"), (neighbour, "to/d")):
+        assert copy(source, "key", destination, "d", data).verified
+        head = client.head_object(Bucket=destination.bucket, Key=key)
+        assert head["ContentType"] == "text/plain; charset=utf-8"
+        assert head["ContentEncoding"] == "gzip"
+        assert head["CacheControl"] == "max-age=60"
+        assert head["Metadata"]["why"] == "so"
+        assert head["Metadata"]["who"].split() == ["an", "application"]
+
+
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("key", ODD_KEYS)
 def test_odd_keys_are_read_written_and_looked_at(source, stranger, neighbour, key):
     data = b"odd"

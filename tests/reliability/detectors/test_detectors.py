@@ -21,6 +21,7 @@ def test_where_all_is_in_order_nothing_is_found(world: DamageableWorld) -> None:
     assert [*world.verify(), *world.doctor()] == []
 
 
+@pytest.mark.slow(but=45)
 @pytest.mark.ordeal("detectors", aim="20 kinds of damage, each named", share=0)
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.what)
 def test_damage_is_named_exactly(world: DamageableWorld, ordeal: Ordeal, damage: Damage) -> None:

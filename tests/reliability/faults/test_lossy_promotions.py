@@ -87,6 +87,7 @@ def test_without_waiting_verify_names_what_the_promoted_server_lacks_and_then_it
         assert is_readable(store, "in time", 0)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_objects_wait_until_the_standby_has_their_release_so_that_none_is_missed_after_a_failover(
     servers: Servers, world: FaultWorld, claim_mode: str

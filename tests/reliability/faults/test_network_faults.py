@@ -127,6 +127,7 @@ def road(dsn: str, valkey: Valkey, scratch: Path) -> Iterator[Road]:
         yield Road(world, database_url, postgres, redis)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.ordeal("network faults", aim="every kind of cut at every message", share=4)
 @pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_every_kind_of_cut_at_every_message_is_got_over(road: Road, ordeal: Ordeal, claim_mode: str) -> None:

@@ -29,6 +29,7 @@ def drain_until_settled(world: S3StormWorld, **given: object) -> None:
     raise AssertionError(f"{world.owed()} are still owed after {PASSES} passes")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("fault", ["hang", "late", "cut", "omitted", "error_in_200"])
 def test_a_drain_gets_over_a_store_that_gives_no_clear_answer(stormy: S3StormWorld, fault: str) -> None:
     due = stormy.fill(300)

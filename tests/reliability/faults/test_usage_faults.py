@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
@@ -110,8 +111,16 @@ class Storm:
         return not process.is_alive()
 
     def happen(self, client: redis.Redis) -> None:
+        with suppress(redis.ConnectionError):
+            self.happen_to(client)
+
+    def happen_to(self, client: redis.Redis) -> None:
         what = self.ordeal.chance.random()
-        if what < 0.03:
+        if what < 0.02:
+            # Away for a moment, and back with what it had saved last.
+            self.ordeal.survived("crashes of Redis")
+            client.execute_command("DEBUG", "CRASH-AND-RECOVER", "300")
+        elif what < 0.04:
             client.flushall()
             self.ordeal.survived("flushes of Redis")
         elif what < 0.06:

@@ -22,6 +22,7 @@ START = StartState(
 pytestmark = pytest.mark.ordeal("interleavings", aim="12,000 schedules", share=0)
 
 
+@pytest.mark.slow
 def test_accounts_are_folded_beside_a_drop_and_a_put(database: ExploredDatabase) -> None:
     actors = {
         "worker": dropper("batch"),
@@ -34,6 +35,7 @@ def test_accounts_are_folded_beside_a_drop_and_a_put(database: ExploredDatabase)
         assert not result.waits(step), "nobody waits for an account"
 
 
+@pytest.mark.slow
 def test_of_two_that_fold_neither_waits_and_no_byte_is_lost(database: ExploredDatabase) -> None:
     actors = {
         "worker": dropper("batch"),

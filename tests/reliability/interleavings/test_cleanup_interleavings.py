@@ -117,6 +117,7 @@ def leased_entries(conn: Connection) -> dict[str, Any]:
     return memory | {"first": values(conn, CLAIM_ENTRIES)[0]}
 
 
+@pytest.mark.slow
 def test_a_failed_cache_entry_that_is_owed_again_or_deleted_meanwhile_is_no_wrong_report(
     database: ExploredDatabase,
 ) -> None:

@@ -123,6 +123,7 @@ def any_goes_wrong(database: ExploredDatabase, chance: Random, crowds: int) -> b
     return False
 
 
+@pytest.mark.slow
 def test_crowds_find_out_when_drops_do_not_lock_content(database: ExploredDatabase) -> None:
     assert not any_goes_wrong(database, Random(SEED), CROWDS)
     Edit(function="lock_contents", replace="order by c.content_hash for update) as l", by=") as l").load(

@@ -150,6 +150,7 @@ def test_of_two_puts_of_one_code_one_stands(database: ExploredDatabase) -> None:
     assert result.errors("23505")
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("one", ENDS)
 @pytest.mark.parametrize("two", ENDS)
 def test_an_intent_ends_once(database: ExploredDatabase, one: str, two: str) -> None:
@@ -160,6 +161,7 @@ def test_an_intent_ends_once(database: ExploredDatabase, one: str, two: str) -> 
     assert result.waits("two1")
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("found", [True, False])
 def test_a_writer_the_pending_reaper_and_a_drop_lose_neither_paste_nor_bytes(
     database: ExploredDatabase, found: bool

@@ -58,6 +58,7 @@ def against_drop(database: ExploredDatabase, start: StartState, writer: Actor) -
     return interleave(database, start, {"writer": writer, "worker": dropper("batch")}, new_paste_stands)
 
 
+@pytest.mark.slow(but=4)
 @STARTS
 @ISOLATIONS
 @pytest.mark.parametrize("order", [(INSERT, ADD), (ADD, INSERT)], ids=["insert first", "count first"])
@@ -71,6 +72,7 @@ def test_a_drop_never_takes_the_content_of_a_paste_that_is_being_inserted(
     assert result.waits("writer2")
 
 
+@pytest.mark.slow(but=2)
 @STARTS
 @pytest.mark.parametrize("order", [(INSERT, ADD), (ADD, INSERT)], ids=["insert first", "count first"])
 def test_a_drop_that_waited_for_an_insert_that_is_taken_back_collects_the_content(
@@ -84,6 +86,7 @@ def test_a_drop_that_waited_for_an_insert_that_is_taken_back_collects_the_conten
     assert result.waits("worker1")
 
 
+@pytest.mark.slow(but=2)
 @STARTS
 @ISOLATIONS
 def test_content_that_a_drop_takes_is_made_anew_under_another_key(
@@ -95,6 +98,7 @@ def test_content_that_a_drop_takes_is_made_anew_under_another_key(
     assert result.waits("worker1")
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("first", [(INSERT, ADD), (ADD, INSERT)], ids=["insert first", "count first"])
 @pytest.mark.parametrize("second", [("insert", ADD), (ADD, "insert")], ids=["insert first", "count first"])
 def test_two_writers_of_one_content_and_a_drop_never_wait_in_a_circle(
@@ -112,6 +116,7 @@ def test_two_writers_of_one_content_and_a_drop_never_wait_in_a_circle(
     assert result.waits("worker1")
 
 
+@pytest.mark.slow
 def test_writers_of_different_contents_never_wait_in_a_circle_with_a_drop_of_both(
     database: ExploredDatabase,
 ) -> None:
@@ -142,6 +147,7 @@ def extension_stands(conn: Connection, run: Run) -> list[str]:
     return ["the extended paste is lost"] if extended and "a" not in codes(conn) else []
 
 
+@pytest.mark.slow(but=6)
 @STARTS
 @ISOLATIONS
 @pytest.mark.parametrize("statement", EXTENSIONS.values(), ids=EXTENSIONS.keys())
@@ -154,6 +160,7 @@ def test_a_paste_that_is_extended_in_time_outlives_the_drop(
     assert any(committed(run, "writer") and run.outcomes["writer1"].value == 1 for run in result.runs)
 
 
+@pytest.mark.slow(but=2)
 @STARTS
 def test_an_unmarked_paste_that_is_still_due_is_collected_later(
     database: ExploredDatabase, start: StartState
@@ -187,6 +194,7 @@ USERS = {
 }
 
 
+@pytest.mark.slow(but=2)
 @STARTS
 @pytest.mark.parametrize("user", USERS.values(), ids=USERS.keys())
 def test_a_user_who_deletes_a_claimed_paste_meets_no_deadlock(
@@ -199,6 +207,7 @@ def test_a_user_who_deletes_a_claimed_paste_meets_no_deadlock(
     assert result.waits("user1") or result.waits("user2")
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("user", USERS.values(), ids=USERS.keys())
 def test_a_user_who_deletes_and_one_who_inserts_meet_no_deadlock_with_a_drop(
     database: ExploredDatabase, user: Actor
@@ -216,6 +225,7 @@ def test_a_user_who_deletes_and_one_who_inserts_meet_no_deadlock_with_a_drop(
 LEGACY = "insert into content (content_hash, ref_count) values ('h', 1)"
 
 
+@pytest.mark.slow(but=2)
 @ISOLATIONS
 @pytest.mark.parametrize("failed", ["'[]'", "null"], ids=["object gone", "object owed"])
 @pytest.mark.parametrize("released", [(), ("batch",)], ids=["before the drop", "after the drop"])
@@ -235,6 +245,7 @@ def test_content_never_takes_a_name_whose_object_is_still_to_be_deleted(
         assert any(committed(run, "writer") for run in result.runs)
 
 
+@pytest.mark.slow(but=2)
 @ISOLATIONS
 @pytest.mark.parametrize("failed", ["'[]'", "null"], ids=["object gone", "object owed"])
 def test_content_without_a_paste_does_not_take_such_a_name_either(

@@ -48,6 +48,7 @@ def expired(conn: Connection) -> dict[str, Any]:
     return memory
 
 
+@pytest.mark.slow
 def test_two_workers_never_run_a_service_at_the_same_time(database: ExploredDatabase) -> None:
     database.conn.execute(INSIDE)
     actors = {

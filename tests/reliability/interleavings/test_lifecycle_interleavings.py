@@ -59,6 +59,7 @@ def test_what_is_changed_beside_a_pass_survives_and_the_rest_goes(
     assert not result.waits("applier1"), "a writer is never waited for"
 
 
+@pytest.mark.slow
 def test_two_passes_and_a_drop_of_the_same_content_end_with_all_gone(aged: ExploredDatabase) -> None:
     start = StartState(
         due={"old-c": "h"}, live={"old-a": "h", "old-b": "g"}, claimed={"batch": 1}, later="40 days"

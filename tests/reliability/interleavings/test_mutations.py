@@ -213,6 +213,7 @@ def test_a_drop_from_an_old_snapshot_is_found_out(database: ExploredDatabase, is
     assert problems(result) or result.errors("40001")
 
 
+@pytest.mark.slow
 def test_a_reservation_without_its_lock_is_found_out(database: ExploredDatabase) -> None:
     assert not problems(room_for_one(database))
     without(

@@ -105,6 +105,7 @@ def drop_now(conn: Connection, memory: Memory) -> int:
     return conn.execute(drop(), memory).rowcount
 
 
+@pytest.mark.slow(but=20)
 @dataclass(frozen=True)
 class Other:
     """Somebody beside a reap, what must be there first, and what must be true in the end."""

@@ -35,6 +35,7 @@ def reset(conn: Connection) -> dict[str, Any]:
     return {}
 
 
+@pytest.mark.slow
 def test_a_report_beside_a_fold_and_an_older_report_is_counted_once(database: ExploredDatabase) -> None:
     actors = {
         "process": Actor(begin(flush(8)), "commit"),

@@ -12,7 +12,8 @@ import pytest
 from tests.support.ordeals import Ordeal
 
 CHECK = Path(__file__).parents[3] / "model" / "check"
-MUTANTS = runpy.run_path(str(CHECK))["MUTANTS"]
+GLOBALS = runpy.run_path(str(CHECK))
+MODELS, MUTANTS = GLOBALS["MODELS"], GLOBALS["MUTANTS"]
 MISSING = [tool for tool in ("spin", "gcc") if shutil.which(tool) is None]
 
 pytestmark = [
@@ -30,12 +31,15 @@ def check(name: str) -> str:
     return ran.stdout
 
 
-def test_the_model_holds_in_every_state(ordeal: Ordeal) -> None:
-    states = re.search(r"holds in all (\d+) states", check("model"))
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_the_model_holds_in_every_state(ordeal: Ordeal, model: str) -> None:
+    states = re.search(r"holds in all (\d+) states", check(model))
     assert states is not None
     ordeal.survived("states", int(states[1]))
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_without_one_safeguard_its_assertion_fails(ordeal: Ordeal, mutant: str) -> None:
     assert f"caught by {MUTANTS[mutant]}" in check(mutant)

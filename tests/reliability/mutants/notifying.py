@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.support.copy_fixtures import Copier, backends, factor, state
-from tests.support.mutants.mutant import mutant
+from tests.support.mutants.mutant import Edit, Mutant, mutant
 from tests.support.mutants.scene import Scene
 
 ADD = "select reaper.add_webhook('ops', 'https://example.com/', '{*}')"
@@ -172,7 +172,7 @@ def no_key_of_ours_signs(scene: Scene) -> None:
             scene.value("select reaper.add_webhook('ops', 'https://example.com/', '{*}', %s)", name)
 
 
-MUTANTS = [
+MUTANTS: list[Mutant] = [
     mutant(
         "a drop tells nobody",
         a_release_and_its_event_are_one,
@@ -186,6 +186,18 @@ MUTANTS = [
         function="reap",
         replace="perform reaper_internal.emit_released(batch);",
         by="null;",
+    ),
+    Mutant(
+        "a release is told of when its batch is finished, after it has committed",
+        a_release_and_its_event_are_one,
+        (
+            Edit("release_claimed", "perform reaper_internal.emit_released(v_batch);", "null;"),
+            Edit(
+                "finish_batch",
+                "perform reaper_internal.free_names(v_batch.object_keys);",
+                "… perform reaper_internal.emit_released(v_batch);",
+            ),
+        ),
     ),
     mutant(
         "every failure of a service is told",

@@ -65,6 +65,7 @@ def test_random_programs_break_no_promise(
         ordeal.survived(what, times)
 
 
+@pytest.mark.slow(but="a drop subtracts")
 @pytest.mark.parametrize("mutant", FOUND_SOON, ids=lambda mutant: mutant.what)
 def test_programs_find_out_when_a_safeguard_is_taken_away(model: Model, mutant: Mutant) -> None:
     for edit in mutant.edits:

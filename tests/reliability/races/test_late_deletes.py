@@ -30,6 +30,7 @@ def read(store: Store, code: str) -> bytes | None:
     return paste and paste.data
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("meanwhile", [nothing, taken_over])
 @pytest.mark.parametrize(
     ("claim_mode", "point"),

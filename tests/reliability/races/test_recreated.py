@@ -10,6 +10,7 @@ from tests.support.races.world import RaceWorld
 TRIES = 10
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.ordeal("create/expire races", aim="1,000,000 races on 10 contents", share=6)
 @pytest.mark.parametrize(
     ("killing", "claim_modes"),

@@ -21,6 +21,7 @@ POINTS = [
 DUE = 1_000
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("claim_mode", "point"), POINTS)
 def test_what_a_killed_drain_left_is_finished_by_watchdog_and_next_drain(
     world: World, populate: Callable[..., None], claim_mode: str, point: str
@@ -37,6 +38,7 @@ def test_what_a_killed_drain_left_is_finished_by_watchdog_and_next_drain(
     assert world.value("select sum(rows_deleted) from reaper.runs") == DUE
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("claim_mode", "point"), POINTS)
 def test_a_stopped_drain_is_fenced_when_it_wakes_and_goes_on_with_its_next_batch(
     world: World, populate: Callable[..., None], claim_mode: str, point: str

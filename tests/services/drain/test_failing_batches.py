@@ -60,6 +60,7 @@ def settled(world: WorkerWorld) -> None:
     world.judge()
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("sqlstate", STATES.values(), ids=STATES)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_what_failed_is_back_or_adopted_at_once(world: WorkerWorld, moment: str, sqlstate: str) -> None:
@@ -74,6 +75,7 @@ def test_what_failed_is_back_or_adopted_at_once(world: WorkerWorld, moment: str,
     settled(world)
 
 
+@pytest.mark.slow
 def test_a_finish_that_meets_a_lock_on_the_runs_is_adopted(world: WorkerWorld) -> None:
     world.populate(due=20, live=5, contents=20)
     with world.in_process_worker() as in_process:
@@ -142,6 +144,7 @@ def test_a_drain_says_what_it_leaves_behind_and_why(world: WorkerWorld) -> None:
     world.judge()
 
 
+@pytest.mark.slow
 def test_a_direct_drain_says_what_other_sessions_hold(world: WorkerWorld) -> None:
     world.set_claim_mode("direct")
     world.populate(due=20, live=5, contents=20)

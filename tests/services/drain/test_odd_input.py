@@ -7,6 +7,7 @@ import pytest
 from tests.support.world import World
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
@@ -53,6 +54,7 @@ def test_pastes_that_expired_before_all_time_and_have_odd_codes_are_drained(worl
     assert world.cached() == set()
 
 
+@pytest.mark.slow
 def test_sizes_beyond_all_measure_do_not_stop_a_drain(world: World) -> None:
     largest = 2**63 - 1
     world.sql(

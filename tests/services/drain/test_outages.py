@@ -31,6 +31,7 @@ def owed(world: World) -> dict[str, str | None]:
     return dict(world.sql("select object_key, last_error from reaper.cleanup_queue"))
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("claim_mode", "trouble"), [("mark", "refused"), ("mark", "silent"), ("direct", "refused")]
 )
@@ -95,6 +96,7 @@ class Trouble:
         return self.bad(asked) if second and not self.over else None
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("claim_mode", "kind"),
     [

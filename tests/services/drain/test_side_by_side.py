@@ -12,6 +12,7 @@ from tests.support.waiting import wait_until
 from tests.support.world import World
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_eight_processes_share_a_backlog_and_leave_exactly_what_lives(
     world: World, populate: Callable[..., None], sized: Callable[[int, int], int], claim_mode: str

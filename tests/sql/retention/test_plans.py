@@ -46,6 +46,7 @@ def table(make, retention):
     return shaped
 
 
+@pytest.mark.slow(but=12)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("statistics", ["none", "fresh", "of the empty table", "of other times"])
 def test_no_plan_reads_a_whole_table(db, retention, table, shape, statistics):
@@ -80,6 +81,7 @@ def pages(db, policy):
     return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("rows", [FILL, SAME], ids=["spread", "of one instant"])
 def test_a_batch_reads_as_little_in_a_large_table_as_in_a_small_one(db, table, shape, rows):

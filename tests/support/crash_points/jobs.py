@@ -34,6 +34,7 @@ from reaper.storage.owner_marker import OWNER_KEY
 from reaper.storage.usage_meter import Kind
 from tests.support.captured_logs import silence_logs
 from tests.support.crash_points.calls_past_points import StrayStatements
+from tests.support.event_loop import beside_a_loop, store_on_loop
 from tests.support.process_faults import FaultPlan, ProcessFault
 from tests.support.replaced_parts import instead_of, nested
 from tests.support.wiring import Wiring
@@ -85,6 +86,8 @@ class Job:
     copies: bool = False
     # Two faults at once: bytes stay that nobody but verify finds, and docs/reliability.md says so.
     may_be_killed: bool = True
+    # Its questions to PostgreSQL are awaited.
+    on_a_loop: bool = False
 
     @property
     def is_about_a_paste(self) -> bool:
@@ -415,6 +418,11 @@ def put(app: App, errand: Errand) -> None:
     app.store().put(errand.data, DAY, errand.code)
 
 
+def put_by_a_task(app: App, errand: Errand) -> None:
+    with store_on_loop(app) as store:
+        store.put(errand.data, DAY, errand.code)
+
+
 def ended_by_another() -> Intercept:
     """The first intent of a put is ended before its bytes are there."""
     ended: list[Intent] = []
@@ -503,6 +511,7 @@ JOBS: dict[str, Job] = {
     "take-over": Job(take_over),
     "use": Job(use),
     "put": Job(put, makes=True),
+    "put by a task": Job(put_by_a_task, makes=True, on_a_loop=True),
     "put of known content": Job(put, makes=True),
     "put whose upload is not answered": Job(put, lost("objects.put"), makes=True),
     "put that is too late": Job(put, around=ended_by_another, makes=True, may_be_killed=False),
@@ -539,6 +548,7 @@ def main(errand: Errand) -> None:
 
 def _run(errand: Errand, job: Job, around: Intercept) -> None:
     around = nested(job.around(), around) if job.around else around
+    around = beside_a_loop(around) if job.on_a_loop else around
     try:
         with errand.wiring.app(around=around) as app:
             job.act(app, errand)

@@ -59,6 +59,11 @@ WAITING = """
 select o.event_id from reaper.notification_outbox o join reaper.webhooks w using (webhook_id)
  where o.delivered_at is null and w.name = 'told'
 """
+# What an operator left who was killed: a backend that no worker has.
+SPARE = """
+select reaper.set_backend_state(name, 'draining', 'for a test'), reaper.remove_backend(name, 'for a test')
+  from reaper.backend_list where starts_with(name, 'spare-')
+"""
 IDENTITY = """
 select installation_id::text, database, system_identifier::text from reaper.installation_identity()
 """
@@ -141,6 +146,7 @@ class CrashWorld(UnfinishedWork):
     def heal(self) -> None:
         """Time passes, leases run out, and those who put things right come again and again."""
         self.want_one_copy()
+        self.sql(SPARE)
         for _ in range(ROUNDS):
             self.advance_clock(LONG)
             self._forget_lock()

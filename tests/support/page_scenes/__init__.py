@@ -1,4 +1,4 @@
-"""Three systems that the operators' page is looked at with: nothing there, all busy, and much amiss."""
+"""Systems that the operators' page is looked at with: empty, busy, much amiss, millions of rows."""
 
 from pathlib import Path
 
@@ -24,3 +24,11 @@ def make_sick(db: Connection) -> None:
     """The busy one, and much that wants a person."""
     make_busy(db)
     db.execute(Path(__file__).with_name("sick.sql").read_text())
+
+
+def make_large(db: Connection) -> None:
+    """The sick one, with millions of rows."""
+    make_sick(db)
+    for statement in Path(__file__).with_name("large.sql").read_text().split(";\n"):
+        if statement.strip():
+            db.execute(statement)

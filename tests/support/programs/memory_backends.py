@@ -23,6 +23,12 @@ def name(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
+def is_content(content_hash: str, data: bytes) -> bool:
+    """Whether these are its bytes; an application calls its own by a number."""
+    number = content_hash.removeprefix("bare")
+    return data == content(int(number)) if number != content_hash else name(data) == content_hash
+
+
 class Away(Exception):
     """The backend does not answer."""
 

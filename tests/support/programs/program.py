@@ -8,6 +8,7 @@ hypothesis would leave most of its rules out of most programs.
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.support.programs.accident_rules import Accidents
+from tests.support.programs.copy_rules import Copiers
 from tests.support.programs.reader_rules import Readers
 from tests.support.programs.rules import CONTENTS, LIVES, Call, calls
 from tests.support.programs.service_rules import Services
@@ -17,7 +18,7 @@ from tests.support.programs.writer_rules import Writers
 FEW = 4
 
 
-class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMachine):
+class Program(Writers, Readers, Workers, Services, Copiers, Accidents, RuleBasedStateMachine):
     """One program; its model is given to it by the test."""
 
     began = False
@@ -26,12 +27,12 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
     def begin(self) -> None:
         """In an empty model."""
         self.model.begin()
-        self.writers, self.workers, self.leases = {}, {}, {}
+        self.writers, self.workers, self.leases, self.copiers = {}, {}, {}, {}
         self.entries = None
         self.graves, self.lost_leases, self.landing = [], [], []
         self.began = True
 
-    @rule(call=calls(Writers, Readers, Workers, Services, Accidents))
+    @rule(call=calls(Writers, Readers, Workers, Services, Copiers, Accidents))
     def do(self, call: Call) -> None:
         """One move; where there is nothing to do for it, something is done so that there will be."""
         living = len(self.model.living())
@@ -54,4 +55,5 @@ class Program(Writers, Readers, Workers, Services, Accidents, RuleBasedStateMach
         if self.began:
             for slot in list(self.writers):
                 self.leave(slot)
+            self.leave_copies()
             self.model.settle()

@@ -143,6 +143,8 @@ class Base:
     graves: list[Batch]
     leases: dict[int, Lease]
     lost_leases: list[Lease]
+    # Replicators between claim and commit.
+    copiers: dict[int, Any]
     # Of cache entries.
     entries: Lease | None
     # Bytes on their way whose sender has given up: until when they may still land.

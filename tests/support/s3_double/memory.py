@@ -101,6 +101,7 @@ class Stored:
     kind: str
     crc32: str | None = None
     sha256: str | None = None
+    said: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def etag(self) -> str:
@@ -112,7 +113,7 @@ class Bucket:
 
     def __init__(self) -> None:
         self.objects: dict[bytes, Stored] = {}
-        self.uploads: dict[str, tuple[str, str, dict[int, bytes]]] = {}
+        self.uploads: dict[str, tuple[str, str, dict[int, bytes], dict[str, str]]] = {}
         # Of each open upload: when it began, and when each part came.
         self.began: dict[str, datetime] = {}
         self.came: dict[tuple[str, int], datetime] = {}
@@ -211,7 +212,7 @@ class Buckets:
             return error(412, "PreconditionFailed")
         if source := self._source(asked):
             data, kind = source.data, source.kind
-            bucket.put(asked.key, Stored(data, kind, source.crc32, source.sha256))
+            bucket.put(asked.key, Stored(data, kind, source.crc32, source.sha256, source.said))
             return Reply(200, f"<CopyObjectResult><ETag>{escape(source.etag)}</ETag></CopyObjectResult>")
         if asked.headers.get("x-amz-copy-source"):
             return error(404, "NoSuchKey")
@@ -220,6 +221,7 @@ class Buckets:
             asked.headers.get("content-type", ""),
             asked.headers.get("x-amz-checksum-crc32"),
             asked.headers.get("x-amz-checksum-sha256"),
+            _said(asked),
         )
         bucket.put(asked.key, stored)
         return Reply(200, headers={"ETag": stored.etag})
@@ -228,7 +230,7 @@ class Buckets:
         stored = bucket.objects.get(asked.key.encode())
         if stored is None:
             return error(404, "NoSuchKey")
-        headers = {"ETag": stored.etag, "Content-Type": stored.kind}
+        headers = {"ETag": stored.etag, "Content-Type": stored.kind, **stored.said}
         if asked.headers.get("if-match", stored.etag) != stored.etag:
             return error(412, "PreconditionFailed")
         if wanted := asked.headers.get("range"):
@@ -272,7 +274,7 @@ class Buckets:
 
     def _create_multipart_upload(self, bucket: Bucket, asked: Request, _body: bytes) -> Reply:
         upload = f"upload-{next(self._numbers)}"
-        bucket.uploads[upload] = (asked.key, asked.headers.get("content-type", ""), {})
+        bucket.uploads[upload] = (asked.key, asked.headers.get("content-type", ""), {}, _said(asked))
         bucket.began[upload] = datetime.now(UTC)
         return Reply(
             200,
@@ -312,14 +314,14 @@ class Buckets:
         upload = bucket.uploads.get(asked.query["uploadId"])
         if upload is None:
             return error(404, "NoSuchUpload")
-        key, kind, parts = upload
+        key, kind, parts, said = upload
         numbers = [int(found) for found in _texts(body, "PartNumber")]
         if numbers != sorted(parts):
             return error(400, "InvalidPart")
         if any(len(parts[number]) < SMALLEST_PART for number in numbers[:-1]):
             return error(400, "EntityTooSmall")
         del bucket.uploads[asked.query["uploadId"]]
-        bucket.put(key, Stored(b"".join(parts[number] for number in numbers), kind))
+        bucket.put(key, Stored(b"".join(parts[number] for number in numbers), kind, said=said))
         return Reply(
             200, "<CompleteMultipartUploadResult><ETag>joined</ETag></CompleteMultipartUploadResult>"
         )
@@ -373,6 +375,15 @@ def _operation(method: str, has_key: bool, query: dict[str, str]) -> str:
         if sign in query:
             return operation
     return of_bucket.get(method, "list_objects_v2")
+
+
+def _said(asked: Request) -> dict[str, str]:
+    """What the writer of an object said about it, besides its type."""
+    return {
+        name: value
+        for name, value in asked.headers.items()
+        if name.startswith("x-amz-meta-") or name in ("content-encoding", "cache-control")
+    }
 
 
 def _named(body: bytes) -> tuple[tuple[str, ...], bool]:

@@ -1,11 +1,13 @@
 """Every method does what it promises, or the check says so."""
 
+import json
+
 import pytest
 import redis
 
 from reaper.cache.redis.key_names import OURS
 from reaper.db.connection import connect
-from reaper.dev.bench import variants
+from reaper.dev.bench import variants, webhook_cost
 from reaper.dev.bench.correctness_check import CorrectnessCheck
 from reaper.dev.bench.method import Method, Needs, Work
 from reaper.dev.bench.methods.delete_limit_loop import DeleteLimitLoop
@@ -63,6 +65,7 @@ def credentials_of_this_test_only(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv(name, "unset")
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("method", WHOLE, ids=lambda method: method.name)
 def test_all_due_rows_go_and_nothing_else(servers: Servers, method: Method):
     work, problems = run_here(servers, method)
@@ -197,3 +200,10 @@ def test_work_of_several_processes_is_that_of_all(runner: Runner):
     assert run.client_cpu > 0
     assert run.cost.wal_bytes > 0
     assert run.cost.updates >= 5000
+
+
+def test_what_events_cost_is_measured_beside_a_drain_that_tells_none(runner: Runner):
+    cost = webhook_cost.measure(runner, TINY, rounds=1)
+    assert cost.problems == []
+    assert [part.typical.rows for part in (cost.floor, cost.no_look, cost.none, cost.everything)] == [300] * 4
+    assert json.loads(cost.as_json())["ratio"] > 0

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from reaper.dev.bench import variants
 from reaper.dev.bench.benchmark import measure
 from reaper.dev.bench.plan import Comparison, Plan
@@ -28,6 +30,7 @@ def small_plan() -> Plan:
     )
 
 
+@pytest.mark.slow
 def test_a_run_announces_each_step_and_finds_nothing_wrong():
     announced: list[str] = []
     plan = small_plan()

@@ -54,7 +54,9 @@ def test_a_paste_comes_back_as_text_expires_and_is_refused_where_it_must_be(
             assert (await client.post("/?life=1y", content=b"x")).status_code == 422
             large = b"x" * (pastebin.LARGEST + 1)
             assert (await client.post("/", content=large)).status_code == 413
-            assert (await client.get("/")).text.startswith("<!doctype html>")
+            strange = await client.get("/", headers={"Host": "<script>"})
+            assert strange.text.startswith("<!doctype html>")
+            assert "<script>" not in strange.text
             assert (await client.get("/healthz")).json() == {"status": "ok"}
             world.sql("select reaper.set_quota('default', 0, 'for a test')")
             full = await client.post("/", content=b"new")

@@ -44,6 +44,7 @@ def test_ci_stops_at_the_first_failure():
     assert "set -euo pipefail" in lines(".ci/run")
 
 
+@pytest.mark.slow
 def test_the_page_of_a_torture_is_not_taken_for_a_place_with_tests(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"{scorecard.BEGIN}\n{scorecard.END}\n")

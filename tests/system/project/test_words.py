@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import reaper
+from reaper import services
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "model/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,6 +41,11 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
 def test_every_function_that_a_page_names_is_one_that_people_may_call(page: Path) -> None:
     callable_names = {path.stem for path in (ROOT / "sql/functions").rglob("*.sql")} | set(reaper.__all__)
     assert set(NAMED_FUNCTION.findall(page.read_text())) - callable_names == set()
+
+
+def test_the_schedule_of_the_operations_page_names_every_service() -> None:
+    told = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/operations.md").read_text(), re.MULTILINE))
+    assert {service.name for service in services.ALL} <= told
 
 
 def test_pages_name_paths_and_functions_at_all() -> None:
