@@ -183,7 +183,7 @@ class BackendScrub:
         return verdict
 
     def _note_unread(self, error: ReaperError) -> None:
-        """A store that refuses some objects may give the next; one that gives none, or is silent, does not."""
+        """A store that refuses some objects may give others; one that gives none, or is silent, does not."""
         with self._counting:
             self.figures["unread"] += 1
             self.unanswered += isinstance(error, Unreachable)

@@ -363,6 +363,7 @@ def life(world: WorkerWorld) -> Generator[object, None, None]:
             yield CALM
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("action", ["report", "import", "delete"])
 def test_what_comes_and_goes_beside_a_walk_is_never_missing_deleted_or_imported(
     stocked: WorkerWorld, action: str, monkeypatch: pytest.MonkeyPatch
@@ -447,8 +448,11 @@ class DiesOften:
         raise Death
 
 
-def test_a_walk_that_dies_before_and_after_every_window_ends_exactly(stocked: WorkerWorld) -> None:
+def test_a_walk_that_dies_before_and_after_every_window_ends_exactly(
+    stocked: WorkerWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = stocked
+    monkeypatch.setattr(reconciler, "PAGE", 20)
     unknown = set(leaked(world))
     around = DiesOften()
     with world.app(around=around) as app:
@@ -459,7 +463,7 @@ def test_a_walk_that_dies_before_and_after_every_window_ends_exactly(stocked: Wo
                     break
             except Death:
                 continue
-    assert around.windows == 2 * (203 // 7 + 1)
+    assert around.windows == 2 * (203 // 20 + 1)
     assert sighted(world) == unknown
     assert world.sql("select phase, listed, expected, missing from reaper.integrity") == [
         ("idle", 203, 200, 0)
