@@ -87,6 +87,7 @@ EXECUTE = {
     "record_listed": DOING,
     "record_own_objects": DOING,
     "record_scrubbed": DOING,
+    "record_settled": DOING,
     "record_uploads": DOING,
     "record_verified": DOING,
     "retire_untracked": DOING,
