@@ -95,7 +95,9 @@ def test_an_endpoint_that_is_well_is_served_as_fast_beside_four_in_trouble_as_al
             world.sql(OTHERS_ON)
             beside += seconds_for(world, well, events)
         ratio = alone / beside
-        print(f"\n{turns * events} events: {alone:.2f} s alone, {beside:.2f} s beside four: {ratio:.2f} as fast")
+        print(
+            f"\n{turns * events} events: {alone:.2f} s alone, {beside:.2f} s beside four: {ratio:.2f} as fast"
+        )
         # The others have work of their own, and a busy machine is no clock: far from 5 s for each.
         assert beside < 5 * alone + 5
         assert ratio >= 0.9 or turns == 1
