@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[3] / ".ci/run"
-STEPS = ["run.py test", "run.py check"]
+STEPS = ["run.py test", "run.py test --slow", "run.py check"]
 SKIPPED = "the tests of the model, of poolers or of alerts are skipped"
 SKIPPED_BROWSER = "the tests of the page in a browser are skipped"
 
