@@ -19,7 +19,7 @@ begin
     lock table reaper.bindings in access share mode;
     perform reaper_internal.commit_durably();
     -- FOR UPDATE: the key may have to change, and it has a unique index.
-    select coalesce(c.object_key, c.content_hash)::text as own_key into v_content
+    select coalesce(c.object_key, c.content_hash)::text collate "C" as own_key into v_content
       from reaper.content c where c.content_hash = p_content_hash for update;
     if not found then
         return 'gone';

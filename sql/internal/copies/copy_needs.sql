@@ -28,7 +28,8 @@ as $$
                count(*) filter (where k.trouble is null and k.state = 'draining') as draining,
                max(k.trouble) as trouble
           from (select x.content_hash, l.trouble, h.state, h.is_ours, l.trouble is null and not h.is_dead as is_good
-                  from unnest(p_hashes) as x (content_hash)
+                  -- Wherever the hashes come from, the index of our table has this collation.
+                  from (select u.hash collate "C" as content_hash from unnest(p_hashes) as u (hash)) as x
                   left join reaper.object_locations l on l.content_hash = x.content_hash
                   join health h on h.backend = coalesce(l.backend, 'default')) as k
          group by k.content_hash

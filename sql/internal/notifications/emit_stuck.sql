@@ -19,7 +19,8 @@ begin
               cross join lateral (values ('no good copy', 'no good copy is left', w.good = 0),
                                          ('no room', reaper_internal.no_place_error(), w.good > 0 and w.last_error = reaper_internal.no_place_error()))
                     as k (subject, reason, is_stuck)
-               join reaper.content c on c.content_hash = w.content_hash
+              cross join lateral (select w.content_hash collate "default") as own (hash)
+               join reaper.content c on c.content_hash = own.hash
               where k.is_stuck
               group by k.subject, k.reason) as t
       order by t.subject;
