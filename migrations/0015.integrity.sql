@@ -96,7 +96,7 @@ comment on column reaper.reconciliations.last_result is 'Figures of the last com
 comment on column reaper.reconciliations.scrub_after is 'Last object key that the scrubber has read in its present round.';
 comment on column reaper.reconciliations.scrub_began is 'When the scrubber''s present day of figures began.';
 comment on column reaper.reconciliations.scrub_looked is 'Number of copies that were read since then.';
-comment on column reaper.reconciliations.scrub_bad is 'Number of them that were corrupt.';
+comment on column reaper.reconciliations.scrub_bad is 'Number of them that were corrupt or missing.';
 comment on column reaper.reconciliations.scrub_day is 'Day (UTC) of scrub_bytes.';
 comment on column reaper.reconciliations.scrub_bytes is 'Number of bytes that were read on that day.';
 comment on column reaper.reconciliations.scrub_brake is 'Why the scrubber was stopped; null if it was not.';
@@ -129,7 +129,7 @@ comment on column reaper.put_intents.upload_id is 'Name of the upload in parts o
 comment on column reaper.settings.missing_brake is
     'A pass of the reconciler stops and changes nothing if more than this share of the objects, and at least 50, is missing: the bucket is probably the wrong one.';
 comment on column reaper.settings.corrupt_brake is
-    'The scrubber stops and records nothing if more than this share of what it read in a day, and at least 50 copies, is corrupt: the store is probably answering wrongly.';
+    'The scrubber stops and records nothing if more than this share of what it read in a day, and at least 50 copies, is corrupt or missing: the store is probably answering wrongly.';
 comment on column reaper.settings.scrub_bytes_per_day is 'Maximum number of bytes that the scrubber reads per backend and day (UTC); null = no limit.';
 comment on column reaper.settings.scrub_every is
     'The scrubber does not read a copy again that was verified more recently than this, but for a sample.';

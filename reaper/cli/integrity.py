@@ -16,7 +16,7 @@ from reaper.cli import formatting, options
 from reaper.cli.database_connection import asking
 from reaper.cli.tables import Column, show_table
 from reaper.config.units import format_size
-from reaper.errors import BadArgument, Exit
+from reaper.errors import BadArgument, Exit, ReaperError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,7 @@ _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirma
 _Action = Annotated[str, typer.Argument(metavar="ACTION", help="report, import or delete.")]
 _Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in reaper.audit.")]
 A_WEEK = "7 d"
+_LATER = "; the service cleanup_queue queues them when those have ended"
 
 _HELP = """
 Objects that no row names.
@@ -73,8 +74,8 @@ def reconcile(
     """Compare each bucket with the database, to the end of a pass, also while the service is off.
 
     Missing objects are recorded, objects that no row names are written down; what was written down a day ago
-    is treated as `reaper orphans set` says. With --plan nothing is recorded. Exit code 1 when something is
-    missing or unknown, or the service is paused.
+    is treated as `reaper orphans set` says. With --plan nothing is recorded. A pass that was interrupted goes
+    on where it was. Exit code 1 when something is missing or unknown, or the service is paused.
     """
     with _opened(database_url) as app:
         _require_backend(app, backend)
@@ -104,23 +105,38 @@ def _require_backend(app: App, backend: str | None) -> None:
 
 
 def _reconcile(app: App, backend: str | None) -> Counter[str]:
-    """Run after run, with the lock and the record of the service, until the pass is over."""
+    """A pass over each of these backends in turn; one that fails keeps no other from being compared."""
+    from reaper.ops.service_phase import require_runnable
     from reaper.services import reconciler
 
     app.check()
     options.stop_on_signals(app.stop)
-    service = reconciler.SERVICE
-    if backend is not None:
-        service = replace(service, tick=partial(reconciler.reconcile, backends=[backend]))
-    runner = replace(app.runner_by_hand(), services={service.name: service})
+    with app.asking("operator") as q:
+        require_runnable(q, reconciler.SERVICE.name)
     figures: Counter[str] = Counter(dict.fromkeys(reconciler.FIGURES, 0))
+    failures: list[ReaperError] = []
     with app.heartbeat():
-        while not app.stop.is_set():
-            outcome = runner.run(runner.find(service.name), wait=True)
-            figures.update(outcome.tick.figures if outcome.tick else {})
-            if outcome.tick is None or not outcome.tick.more:
-                break
+        for name in [backend] if backend else sorted(app.stores):
+            try:
+                _walk(app, name, figures)
+            except ReaperError as error:
+                failures.append(error)
+    if failures:
+        raise failures[0]
     return figures
+
+
+def _walk(app: App, backend: str, figures: Counter[str]) -> None:
+    """Run after run, with the lock and the record of the service, until the pass is over."""
+    from reaper.services import reconciler
+
+    service = replace(reconciler.SERVICE, tick=partial(reconciler.reconcile, backends=[backend]))
+    runner = replace(app.runner_by_hand(), services={service.name: service})
+    while not app.stop.is_set():
+        outcome = runner.run(runner.find(service.name), wait=True)
+        figures.update(outcome.tick.figures if outcome.tick else {})
+        if outcome.tick is None or not outcome.tick.more:
+            return
 
 
 def _compare(app: App, backend: str | None) -> Counter[str]:
@@ -218,7 +234,7 @@ def delete(
         done = delete_untracked(q, backend, age, stop)
     typer.echo(
         f"{formatting.count(done['queued'], 'object')} queued for deletion, {done['in_use']:,} in use by now,"
-        f" {done['waiting']:,} wait for open transactions"
+        f" {done['waiting']:,} wait for open transactions{_LATER if done['waiting'] else ''}"
     )
     if stop.is_set():
         raise typer.Exit(Exit.INTERRUPTED)

@@ -17,7 +17,7 @@ from reaper.storage.copy_check import check
 
 PAGE = 1000
 # How often it is asked whether open transactions have ended that may name what is to be deleted.
-PAUSE = 0.5
+PAUSE, PAUSES = 0.5, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ def _check(q: Queries, stores: Mapping[str, ObjectStore], backend: str, copy: Co
     elif verdict.outcome in ("good", "corrupt"):
         trouble = None if verdict.outcome == "good" else "corrupt"
         recorded = q.report_copy(copy.content_hash, backend, copy.object_key, trouble, verdict.detail)
+        q.delete_suspects(backend, [copy.object_key])
     return CheckedCopy(backend, copy.object_key, verdict.outcome, verdict.detail, recorded)
 
 
@@ -63,17 +64,22 @@ def delete_untracked(
     stop: Stop,
     pause: Callable[[float], None] = time.sleep,
 ) -> Counter[str]:
-    """Retire the names of all that is old enough, wait for open transactions, and queue it for deletion."""
+    """Retire the names of all that is old enough, and queue it once open transactions have ended.
+
+    Those of all databases of the server count. After a minute the rest is left to the service cleanup_queue.
+    """
     figures = Counter(retired=0, queued=0, in_use=0, waiting=0)
     after = ""
     while not stop.is_set() and (page := q.untracked_objects(backend, older_than, after, PAGE)):
         after = page[-1].object_key
         figures["retired"] += q.retire_untracked(backend, [found.object_key for found in page], older_than)
-    while True:
+    for _ in range(PAUSES):
         settled = q.finish_untracked(PAGE)
-        figures.update(queued=settled.queued, in_use=settled.in_use)
+        while settled.queued or settled.in_use:
+            figures.update(queued=settled.queued, in_use=settled.in_use)
+            settled = q.finish_untracked(PAGE)
         figures["waiting"] = settled.waiting
         if not settled.waiting or stop.is_set():
-            return figures
-        if not settled.queued:
-            pause(PAUSE)
+            break
+        pause(PAUSE)
+    return figures

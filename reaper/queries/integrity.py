@@ -141,6 +141,11 @@ class Integrity(Area):
             )
         )
 
+    @commits
+    def record_settled(self, work: Pass, after: str) -> None:
+        """Record up to which untracked object a pass has acted; ClaimLost where another process went on."""
+        self._db.value("select reaper.record_settled(%s, %s, %s)", work.backend, work.id, after)
+
     @reads
     def suspects_due(self, backend: str, work: UUID | None, limit: int) -> dict[str, str]:
         """Key and content of the copies that are to be looked for a second time."""

@@ -17,7 +17,7 @@ from datetime import datetime
 from itertools import islice
 
 from reaper.concurrency import for_each
-from reaper.errors import CircuitOpen, NotSupported, ReaperError
+from reaper.errors import CircuitOpen, NotSupported, ReaperError, Unreachable
 from reaper.model import OpenUpload, UploadedParts
 from reaper.ports import ObjectStore
 from reaper.services.base import Context, Service, Tick
@@ -29,7 +29,7 @@ def tick(context: Context) -> Tick:
     """Look at every backend, side by side; one that fails keeps no other from being looked at."""
     before = context.ask(lambda q: q.stale_uploads_before())
     looks = for_each(context.stores, lambda name: _look(context, name, before))
-    figures = Counter(looked_at=0, aborted=0, parts=0, bytes=0, held=0, unsupported=0, skipped=0)
+    figures = Counter(looked_at=0, aborted=0, parts=0, bytes=0, held=0, refused=0, unsupported=0, skipped=0)
     for look in looks.values():
         figures.update(look.figures)
     for look in looks.values():
@@ -70,7 +70,7 @@ class BackendLook:
         for page in _pages(self.store.uploads()):
             held = self._held(page)
             for upload in page:
-                self._judge(upload, upload.upload_id in held)
+                self._try(upload, upload.upload_id in held)
             if self.context.stop.is_set():
                 break
         self.context.ask(
@@ -79,13 +79,27 @@ class BackendLook:
             )
         )
 
+    def _try(self, upload: OpenUpload, held: bool) -> None:
+        """A store that refuses requests about one upload keeps no other from being aborted."""
+        try:
+            self._judge(upload, held)
+        except (Unreachable, NotSupported):
+            raise
+        except ReaperError as error:
+            self.figures["refused"] += 1
+            self._note_open(upload)
+            self.failure = self.failure or error
+
     def _judge(self, upload: OpenUpload, held: bool) -> None:
         self.figures["looked_at"] += 1
         self.figures["held"] += held
         # An upload is never older than it began: most need no second request.
         if held or upload.begun_at >= self.before or not self._abort(upload):
-            self.still_open += 1
-            self.oldest = min(upload.begun_at, self.oldest or upload.begun_at)
+            self._note_open(upload)
+
+    def _note_open(self, upload: OpenUpload) -> None:
+        self.still_open += 1
+        self.oldest = min(upload.begun_at, self.oldest or upload.begun_at)
 
     def _abort(self, upload: OpenUpload) -> bool:
         """Whether it is gone."""

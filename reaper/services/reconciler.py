@@ -13,19 +13,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import islice
 from uuid import uuid4
 
 from reaper.concurrency import for_each
-from reaper.errors import ReaperError
-from reaper.model import StoredObject
+from reaper.db.retry import is_transient
+from reaper.errors import DatabaseError, KeyRetired, ReaperError, Unreachable
+from reaper.model import StoredDigest, StoredObject
 from reaper.ports import ObjectStore
 from reaper.queries.checks import ExpectedObject
-from reaper.queries.integrity import Pass, Window
+from reaper.queries.integrity import BackendIntegrity, Pass, Window
 from reaper.services.base import Context, Service, Tick
+from reaper.storage.copy_check import digest, named_and_absent
 
 PAGE = 1000
 A_DAY = timedelta(days=1)
@@ -43,16 +45,45 @@ def tick(context: Context) -> Tick:
 
 
 def reconcile(context: Context, backends: Sequence[str]) -> Tick:
-    """The same for these backends; one that fails keeps no other from being compared."""
-    passes = context.ask(lambda q: q.begin_reconciliation(backends))
-    walks = for_each([work.backend for work in passes], _walk(context, passes))
+    """The same for these backends; one that fails keeps no other from being compared.
+
+    What failed is raised when the others have ended, since a failed run does not come back before its
+    schedule.
+    """
+    walks = _walked(context, backends)
+    if walks and all(walk.failure for walk in walks):
+        walks += _walked(context, sorted(set(backends) - {walk.work.backend for walk in walks}))
     figures = Counter(dict.fromkeys(FIGURES, 0))
-    for walk in walks.values():
+    for walk in walks:
         figures.update(walk.figures)
-    for walk in walks.values():
+    if any(not walk.ended for walk in walks if not walk.failure):
+        return Tick(figures, more=True)
+    for walk in walks:
         if walk.failure:
             raise walk.failure
-    return Tick(figures, more=any(not walk.ended for walk in walks.values()))
+    _require_no_brake(context, backends)
+    return Tick(figures)
+
+
+def _walked(context: Context, backends: Sequence[str]) -> list[BackendWalk]:
+    """Go on with those of their passes that are open, or begin new ones, and tell how that went."""
+    passes = context.ask(lambda q: q.begin_reconciliation(backends)) if backends else []
+    return list(for_each([work.backend for work in passes], _walk(context, passes)).values())
+
+
+def _require_no_brake(context: Context, backends: Sequence[str]) -> None:
+    """Raise what stopped a pass of this round in an earlier run."""
+    for state in context.ask(lambda q: q.integrity()):
+        if state.backend in backends and state.phase == "braked":
+            raise _braked(state)
+
+
+def _braked(state: BackendIntegrity) -> Braked:
+    return Braked(
+        f"comparison of backend {state.backend} stopped: {state.brake_reason}",
+        "Check that the backend's bucket, prefix and endpoint are the right ones; nothing was changed."
+        " See docs/integrity.md.",
+    )
 
 
 def compare(context: Context, backend: str) -> BackendWalk:
@@ -75,7 +106,6 @@ class BackendWalk:
     ended: bool = False
     # Only compare: nothing is recorded.
     dry: bool = False
-    unknown: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> None:
         """Walk on from where the pass stands, and act on what it found when the listing has ended."""
@@ -87,14 +117,17 @@ class BackendWalk:
     # The listing.
 
     def _list(self) -> None:
+        """Windows of a page at most on either side, also where the listing ends too early."""
         listing = self.store.list(self.work.after_key)
+        ahead: list[StoredObject] = []
         while self.work.phase == "listing" and not self.context.stop.is_set():
-            page = list(islice(listing, PAGE))
-            self._record(self._compare(page))
+            ahead += islice(listing, PAGE - len(ahead))
+            window = self._compare(ahead)
+            self._record(window)
+            ahead = [found for found in ahead if not _is_within(found.key, window.until)]
 
     def _record(self, window: Window) -> None:
         if self.dry:
-            self.unknown.update(window.unknown)
             phase = "listing" if window.until else "settling"
         else:
             phase = self.context.ask(lambda q: q.record_listed(self.work, window))
@@ -105,14 +138,15 @@ class BackendWalk:
             unknown=len(window.unknown),
         )
         if phase == "braked":
-            raise self._braked()
+            _require_no_brake(self.context, [self.work.backend])
         self.work = replace(self.work, phase=phase, after_key=window.until or "")
 
-    def _compare(self, page: Sequence[StoredObject]) -> Window:
+    def _compare(self, ahead: Sequence[StoredObject]) -> Window:
         """The bucket is asked first: objects come before their rows, and go after them."""
-        after, until = self.work.after_key, page[-1].key if len(page) == PAGE else None
-        listed = {found.key: found.size for found in page}
-        expected = {wanted.object_key: wanted for wanted in self._expected(after, until)}
+        after, wanted = self.work.after_key, self._page_of_expected()
+        until = _end_of_window([found.key for found in ahead], [each.object_key for each in wanted])
+        listed = {found.key: found.size for found in ahead if _is_within(found.key, until)}
+        expected = {each.object_key: each for each in wanted if _is_within(each.object_key, until)}
         self._record_own([wanted for key, wanted in expected.items() if key in listed], listed)
         unnamed = [key for key in listed if key not in expected]
         known = self.context.ask(lambda q: q.known_objects(self.work.backend, unnamed)) if unnamed else {}
@@ -127,17 +161,9 @@ class BackendWalk:
             unknown={key: listed[key] for key in unnamed if key not in known},
         )
 
-    def _expected(self, after: str, until: str | None) -> Iterator[ExpectedObject]:
-        """What ought to lie in a window."""
-        while page := self._page_of_expected(after):
-            for wanted in page:
-                if until is not None and wanted.object_key.encode() > until.encode():
-                    return
-                yield wanted
-            after = page[-1].object_key
-
-    def _page_of_expected(self, after: str) -> list[ExpectedObject]:
-        return self.context.ask(lambda q: q.expected_objects(after, PAGE, self.work.backend))
+    def _page_of_expected(self) -> list[ExpectedObject]:
+        """What ought to lie behind the position of the pass."""
+        return self.context.ask(lambda q: q.expected_objects(self.work.after_key, PAGE, self.work.backend))
 
     def _record_own(self, found: Sequence[ExpectedObject], listed: dict[str, int]) -> None:
         if not found or self.dry:
@@ -147,15 +173,6 @@ class BackendWalk:
         sizes = [listed[key] for key in keys]
         self.figures["recorded"] += self.context.ask(
             lambda q: q.record_own_objects(self.work, hashes, keys, sizes)
-        )
-
-    def _braked(self) -> Braked:
-        known = {state.backend: state for state in self.context.ask(lambda q: q.integrity())}
-        reason = known[self.work.backend].brake_reason
-        return Braked(
-            f"comparison of backend {self.work.backend} stopped: {reason}",
-            "Check that the backend's bucket, prefix and endpoint are the right ones; nothing was changed."
-            " See docs/integrity.md.",
         )
 
     # What was found.
@@ -175,9 +192,9 @@ class BackendWalk:
             suspects = self.context.ask(lambda q: q.suspects_due(self.work.backend, self.work.id, PAGE))
             if not suspects:
                 return
-            there = list(self.store.find(list(suspects)))
-            self._clear(there)
-            for key in suspects.keys() - set(there):
+            lost = named_and_absent(self.context.ask, self.store, self.work.backend, list(suspects))
+            self._clear([key for key in suspects if key not in lost])
+            for key in lost:
                 self._report_missing(suspects[key], key)
 
     def _clear(self, keys: Sequence[str]) -> None:
@@ -185,49 +202,81 @@ class BackendWalk:
             self.context.ask(lambda q: q.delete_suspects(self.work.backend, keys))
 
     def _report_missing(self, content_hash: str, key: str) -> None:
-        self.context.ask(lambda q: q.suspect_missing(content_hash, self.work.backend, key))
+        try:
+            self.context.ask(lambda q: q.suspect_missing(content_hash, self.work.backend, key))
+        except DatabaseError as error:
+            if not is_transient(error):
+                raise
+            # Another transaction holds the content's row for long; the next pass finds the copy again.
+            self._clear([key])
 
     def _act_on_untracked(self) -> None:
         if self.work.untracked == "report":
             return
-        after = ""
-        while not self.context.stop.is_set():
-            page = self._page_of_untracked(after)
-            if not page:
-                break
-            after = page[-1]
-            if self.work.untracked == "delete":
-                self._retire(page)
-            else:
-                self._import(page)
+        while not self.context.stop.is_set() and (page := self._page_of_untracked()):
+            self._move_behind(self._retire(page) if self.work.untracked == "delete" else self._import(page))
         # What has to wait for open transactions is settled by the service cleanup_queue.
         self.figures["queued"] += self.context.ask(lambda q: q.finish_untracked(PAGE)).queued
 
-    def _page_of_untracked(self, after: str) -> list[str]:
+    def _move_behind(self, key: str) -> None:
+        self.context.ask(lambda q: q.record_settled(self.work, key))
+        self.work = replace(self.work, after_key=key)
+
+    def _page_of_untracked(self) -> list[str]:
+        """The next; what is refused stays untracked, and is not read again in the same pass."""
+        after = self.work.after_key
         found = self.context.ask(lambda q: q.untracked_objects(self.work.backend, A_DAY, after, PAGE))
         return [untracked.object_key for untracked in found]
 
-    def _retire(self, keys: Sequence[str]) -> None:
+    def _retire(self, keys: Sequence[str]) -> str:
+        """The last of them."""
         self.figures["retired"] += self.context.ask(
             lambda q: q.retire_untracked(self.work.backend, keys, A_DAY)
         )
+        return keys[-1]
 
-    def _import(self, keys: Sequence[str]) -> None:
+    def _import(self, keys: Sequence[str]) -> str:
+        """The last that was tried."""
         for key in keys:
-            if self.context.stop.is_set():
-                return
             self.figures[self._import_one(key)] += 1
+            if self.context.stop.is_set():
+                break
+        return key
 
     def _import_one(self, key: str) -> str:
         """Only bytes that are what their name says are taken in."""
         named = _DIGEST.search(key)
-        found = self.store.digest(key) if named else None
+        found = self._digest(key) if named else None
         if named is None or found is None or found.sha256 != named[1]:
             return "refused"
-        outcome = self.context.ask(
-            lambda q: q.import_object(self.work.backend, key, found.sha256, found.size)
-        )
+        try:
+            outcome = self.context.ask(
+                lambda q: q.import_object(self.work.backend, key, found.sha256, found.size)
+            )
+        except DatabaseError as error:
+            if not (isinstance(error, KeyRetired) or is_transient(error)):
+                raise
+            return "refused"
         return "imported" if outcome == "imported" else "refused"
+
+    def _digest(self, key: str) -> StoredDigest | None:
+        """What an object is; one that the store refuses to give keeps no other from being taken in."""
+        try:
+            return digest(self.store, key)
+        except Unreachable:
+            raise
+        except ReaperError:
+            return None
+
+
+def _end_of_window(*sides: Sequence[str]) -> str | None:
+    """The key up to which both sides are known; None = both have ended."""
+    ends = [keys[-1] for keys in sides if len(keys) >= PAGE]
+    return min(ends, key=str.encode, default=None)
+
+
+def _is_within(key: str, until: str | None) -> bool:
+    return until is None or key.encode() <= until.encode()
 
 
 def _walk(context: Context, passes: Sequence[Pass]) -> Callable[[str], BackendWalk]:

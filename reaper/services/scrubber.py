@@ -3,8 +3,8 @@
 It goes round each backend, and reads a small sample of what lies elsewhere besides. A copy whose bytes are
 wrong in two fresh reads is reported as corrupt, one that is not found twice, 15 minutes apart, as missing.
 The replicator then makes another from a good one, and only its commit removes the bad bytes; nothing is
-deleted here. Too many bad ones at once are more likely the store's fault than theirs: then the run stops
-and reports none.
+deleted here. Too many bad or missing ones at once are more likely the store's fault than theirs: then the
+run stops and reports none. What the store refuses to give is counted as unread, and says nothing.
 
 Off by default, because reading costs money: `reaper service enable scrubber`; `settings.scrub_bytes_per_day`
 is the limit.
@@ -15,16 +15,19 @@ from __future__ import annotations
 import re
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Lock
 
 from reaper.concurrency import for_each
-from reaper.errors import CircuitOpen, ReaperError, Unreachable
+from reaper.db.retry import is_transient
+from reaper.errors import CircuitOpen, DatabaseError, ReaperError, Unreachable
 from reaper.ports import ObjectStore
+from reaper.queries import Queries
 from reaper.queries.integrity import CopyToScrub
 from reaper.services.base import Context, Service, Tick
-from reaper.storage.copy_check import Verdict, check
+from reaper.storage.copy_check import Verdict, check, named_and_absent
 
 PAGE = 500
 SAMPLE = 10
@@ -34,29 +37,41 @@ _SHA256 = re.compile("[0-9A-Fa-f]{64}")
 
 
 class ScrubBraked(ReaperError):
-    """So many copies seem corrupt that the store is probably answering wrongly; none was recorded."""
+    """So many copies seem bad that the store is probably answering wrongly; none was recorded."""
 
 
 def tick(context: Context) -> Tick:
-    """Read on all backends, side by side, until a round or the time is over; a failure stops no other."""
-    runs = for_each(context.stores, lambda backend: _scrub(context, backend))
+    """Read on all backends, side by side, until a round or the time is over; a failure stops no other.
+
+    A brake ends the service's work at once. Another failure is raised when the others have no more to do,
+    since a failed run does not come back before its schedule.
+    """
+    runs = _scrub(context)
     figures = Counter(dict.fromkeys(FIGURES, 0))
-    for run in runs.values():
+    for run in runs:
         figures.update(run.figures)
-    _prove_digest(context, list(runs.values()))
-    for run in runs.values():
-        if run.failure:
-            raise run.failure
-    return Tick(figures, more=any(run.has_more for run in runs.values()))
+    _prove_digest(context, runs)
+    failures = [run.failure for run in runs if run.failure]
+    braked = [failure for failure in failures if isinstance(failure, ScrubBraked)]
+    more = any(run.has_more for run in runs if not run.failure)
+    if braked or (failures and not more):
+        raise (braked or failures)[0]
+    return Tick(figures, more=more)
 
 
-def _scrub(context: Context, backend: str) -> BackendScrub:
-    run = BackendScrub(context, backend, context.stores[backend])
-    try:
-        run.run()
-    except ReaperError as error:
-        run.failure = error
-    return run
+def _scrub(context: Context) -> list[BackendScrub]:
+    """Rounds that have begun go on; new ones begin when each of those fails or has read enough for today.
+
+    Else the first of two long rounds to end would begin again beside the other, and none would ever rest.
+    """
+    runs = [BackendScrub.begun(context, backend) for backend in sorted(context.stores)]
+    under_way = [run for run in runs if run.after]
+    others = [run for run in runs if not run.after]
+    for_each(under_way, BackendScrub.try_to_run)
+    if any(run.has_more or run.has_ended for run in under_way):
+        return under_way
+    for_each(others, BackendScrub.try_to_run)
+    return runs
 
 
 def _prove_digest(context: Context, runs: Sequence[BackendScrub]) -> None:
@@ -66,13 +81,16 @@ def _prove_digest(context: Context, runs: Sequence[BackendScrub]) -> None:
         context.ask(lambda q: q.record_digest_sample(read, matched))
 
 
-@dataclass
+@dataclass(eq=False)
 class BackendScrub:
     """One backend in one run."""
 
     context: Context
     backend: str
     store: ObjectStore
+    # Where the round stands, and how many bytes may be read.
+    after: str
+    left: int | None
     figures: Counter[str] = field(default_factory=Counter)
     corrupt: dict[str, Verdict] = field(default_factory=dict)
     absent: dict[str, Verdict] = field(default_factory=dict)
@@ -80,15 +98,29 @@ class BackendScrub:
     read: int = 0
     matched: int = 0
     has_more: bool = False
+    has_ended: bool = False
     failure: ReaperError | None = None
-    after: str = ""
-    left: int | None = None
-    silence: Unreachable | None = None
+    # How many objects the backend did not answer for, whether it gave any, and why it is not asked on.
+    unanswered: int = 0
+    has_answered: bool = False
+    silence: ReaperError | None = None
+    _counting: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def begun(cls, context: Context, backend: str) -> BackendScrub:
+        """A run that goes on where the last one ended."""
+        position = context.ask(lambda q: q.scrub_position(backend))
+        return cls(context, backend, context.stores[backend], position.after_key, position.bytes_left)
+
+    def try_to_run(self) -> None:
+        """Run, and keep what goes wrong."""
+        try:
+            self.run()
+        except ReaperError as error:
+            self.failure = error
 
     def run(self) -> None:
-        """Read on where the last run ended; report what was found at the end, unless that is too much."""
-        position = self.context.ask(lambda q: q.scrub_position(self.backend))
-        self.after, self.left = position.after_key, position.bytes_left
+        """Read; report what was found at the end, unless that is too much."""
         with ThreadPoolExecutor(AT_A_TIME, "scrub") as pool:
             self._read(pool, self._page(secrets.token_hex(4), SAMPLE))
             self._read_round(pool)
@@ -99,17 +131,18 @@ class BackendScrub:
     def _read_round(self, pool: ThreadPoolExecutor) -> None:
         while not self._is_over():
             page = self._page(self.after, PAGE)
-            self._read(pool, page)
-            if self.silence:
+            done = self._read(pool, page)
+            if done < len(page):
+                self.after = page[done - 1].object_key if done else self.after
+                break
+            self.has_ended = len(page) < PAGE
+            self.after = "" if self.has_ended else page[-1].object_key
+            if self.has_ended:
                 return
-            ended = len(page) < PAGE
-            self.after = "" if ended else page[-1].object_key
-            if ended:
-                return
-        self.has_more = not self._used_up()
+        self.has_more = self.silence is None and not self._used_up()
 
     def _is_over(self) -> bool:
-        return self.context.stop.is_set() or self._used_up()
+        return self.silence is not None or self.context.stop.is_set() or self._used_up()
 
     def _used_up(self) -> bool:
         return self.left is not None and self.figures["bytes"] >= self.left
@@ -117,31 +150,49 @@ class BackendScrub:
     def _page(self, after: str, limit: int) -> list[CopyToScrub]:
         return self.context.ask(lambda q: q.scrub_page(self.backend, after, limit))
 
-    def _read(self, pool: ThreadPoolExecutor, page: Sequence[CopyToScrub]) -> None:
-        verdicts = [v for v in pool.map(self._check, [copy for copy in page if copy.is_due]) if v]
+    def _read(self, pool: ThreadPoolExecutor, page: Sequence[CopyToScrub]) -> int:
+        """Look at what is due; returns how many copies come before the first for which it was too late."""
+        known = self.corrupt.keys() | self.absent.keys()
+        due = [copy for copy in page if copy.is_due and copy.object_key not in known]
+        verdicts = list(pool.map(self._check, due))
         good = [verdict.copy for verdict in verdicts if verdict.outcome == "good"]
         if good:
             self.context.ask(lambda q: q.record_verified(self.backend, good))
             self.context.ask(lambda q: q.delete_suspects(self.backend, [copy.object_key for copy in good]))
         for verdict in verdicts:
-            self._note(verdict)
+            if verdict.outcome not in ("unread", "untried"):
+                self._note(verdict)
+        untried = {verdict.copy.object_key for verdict in verdicts if verdict.outcome == "untried"}
+        return next((n for n, copy in enumerate(page) if copy.object_key in untried), len(page))
 
-    def _check(self, copy: CopyToScrub) -> Verdict | None:
-        """None where the backend does not answer: that says nothing about the copy."""
-        if self.silence or self._is_over():
-            return None
+    def _check(self, copy: CopyToScrub) -> Verdict:
+        """Unread is a copy that the store does not give: that says nothing about its bytes."""
+        if self._is_over():
+            return Verdict(copy, "untried")
         try:
-            return check(self.store, copy)
+            verdict = check(self.store, copy)
         except CircuitOpen as error:
             self.silence = error
-        except Unreachable as error:
+            return Verdict(copy, "untried")
+        except ReaperError as error:
+            self._note_unread(error)
+            return Verdict(copy, "unread")
+        with self._counting:
+            self.has_answered = True
+            self.figures["bytes"] += verdict.size
+        return verdict
+
+    def _note_unread(self, error: ReaperError) -> None:
+        """A store that refuses some objects may give others; one that gives none, or is silent, does not."""
+        with self._counting:
             self.figures["unread"] += 1
-            if self.figures["unread"] >= AT_A_TIME:
+            self.unanswered += isinstance(error, Unreachable)
+            refuses_all = self.figures["unread"] >= AT_A_TIME and not self.has_answered
+            if refuses_all or self.unanswered >= AT_A_TIME:
                 self.silence = error
-        return None
 
     def _note(self, verdict: Verdict) -> None:
-        self.figures.update(looked_at=1, bytes=verdict.size, lied=verdict.lied)
+        self.figures.update(looked_at=1, lied=verdict.lied)
         self.figures["verified"] += verdict.outcome == "good"
         if verdict.outcome == "corrupt":
             self.corrupt[verdict.copy.object_key] = verdict
@@ -152,13 +203,14 @@ class BackendScrub:
             self.matched += verdict.sha256 == verdict.copy.content_hash.lower()
 
     def _report(self) -> None:
-        looked, bad, size = self.figures["looked_at"], len(self.corrupt), self.figures["bytes"]
+        looked, bad = self.figures["looked_at"], len(self.corrupt) + len(self.absent)
+        size = self.figures["bytes"]
         brake = self.context.ask(lambda q: q.scrub_brake(self.backend, looked, bad))
         if brake is None:
             for verdict in self.corrupt.values():
                 self._report_corrupt(verdict)
-            for verdict in self.absent.values():
-                self._report_missing(verdict)
+            for key in self._still_absent():
+                self._report_missing(self.absent[key])
         self.context.ask(lambda q: q.record_scrubbed(self.backend, self.after, looked, bad, size, brake))
         if brake is not None:
             raise ScrubBraked(
@@ -166,9 +218,14 @@ class BackendScrub:
                 "Look at the store with another client; no copy was recorded. See docs/integrity.md.",
             )
 
+    def _still_absent(self) -> list[str]:
+        """Not what was released, or stored anew, since it was read."""
+        keys = list(self.absent)
+        return named_and_absent(self.context.ask, self.store, self.backend, keys) if keys else []
+
     def _report_corrupt(self, verdict: Verdict) -> None:
         copy = verdict.copy
-        self.context.ask(
+        self._tell(
             lambda q: q.report_copy(
                 copy.content_hash, self.backend, copy.object_key, "corrupt", verdict.detail
             )
@@ -177,10 +234,17 @@ class BackendScrub:
 
     def _report_missing(self, verdict: Verdict) -> None:
         copy = verdict.copy
-        outcome = self.context.ask(
-            lambda q: q.suspect_missing(copy.content_hash, self.backend, copy.object_key)
-        )
-        self.figures["suspected" if outcome == "suspected" else "missing"] += 1
+        outcome = self._tell(lambda q: q.suspect_missing(copy.content_hash, self.backend, copy.object_key))
+        self.figures["missing" if outcome not in (None, "suspected") else "suspected"] += 1
+
+    def _tell(self, report: Callable[[Queries], str]) -> str | None:
+        """None where another transaction holds the content's row for long; the copy is due again then."""
+        try:
+            return self.context.ask(report)
+        except DatabaseError as error:
+            if not is_transient(error):
+                raise
+            return None
 
 
 SERVICE = Service(

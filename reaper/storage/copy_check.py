@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reaper.errors import ContentLost
 from reaper.model import StoredDigest
 from reaper.ports import ObjectStore
+from reaper.queries import Ask
 from reaper.queries.integrity import CopyToScrub
 
 
@@ -38,7 +40,7 @@ def check(store: ObjectStore, copy: CopyToScrub) -> Verdict:
 
 def _look(store: ObjectStore, copy: CopyToScrub) -> Verdict:
     try:
-        found = _digest(store, copy.object_key)
+        found = digest(store, copy.object_key)
     except ContentLost as error:
         return Verdict(copy, "corrupt", detail=error.message)
     if found is None:
@@ -47,7 +49,7 @@ def _look(store: ObjectStore, copy: CopyToScrub) -> Verdict:
     return Verdict(copy, "corrupt" if wrong else "good", found.size, wrong, sha256=found.sha256)
 
 
-def _digest(store: ObjectStore, key: str) -> StoredDigest | None:
+def digest(store: ObjectStore, key: str) -> StoredDigest | None:
     """Read in pieces, each with the timeouts of its own request, and never more than one in memory."""
     reading = store.read(key)
     if reading is None:
@@ -66,3 +68,19 @@ def _difference(copy: CopyToScrub, found: StoredDigest) -> str:
     if copy.size_is_ours and copy.size_bytes is not None and found.size != copy.size_bytes:
         return f"{found.size:,} bytes are stored, {copy.size_bytes:,} were"
     return ""
+
+
+def named_and_absent(ask: Ask, store: ObjectStore, backend: str, keys: Sequence[str]) -> list[str]:
+    """Those of these keys that are absent, named by content after that, and then absent once more.
+
+    An object comes before its row and goes after it, so what is stored or released meanwhile is not among
+    them, even where it is stored again under the name that it had.
+    """
+    absent = _absent(store, keys)
+    known = ask(lambda q: q.known_objects(backend, absent)) if absent else {}
+    return _absent(store, [key for key in absent if key in known and known[key].is_content])
+
+
+def _absent(store: ObjectStore, keys: Sequence[str]) -> list[str]:
+    found = store.find(keys) if keys else {}
+    return [key for key in keys if key not in found]

@@ -34,6 +34,19 @@ GAUGES: Mapping[str, tuple[Sequence[str], str]] = {
     "copy_wants": ((), "Contents that want copies; 100000 means at least that many."),
     "copies": (("trouble",), "Copies that are missing or corrupt; 100000 means at least that many."),
     "multipart_uploads": ((), "Multipart uploads that were open when multipart_cleanup last looked."),
+    "oldest_multipart_upload_timestamp_seconds": ((), "When the oldest of them began; 0 when there is none."),
+    "verified_share": (
+        ("backend",),
+        "Share of the copies on a backend that were verified within 30 days, as last counted.",
+    ),
+    "oldest_verified_timestamp_seconds": (
+        ("backend",),
+        "When that copy on a backend was verified of which it is longest ago; 0 = one never was.",
+    ),
+    "untracked_objects": (
+        ("backend",),
+        "Objects on a backend that no row names, as of the last comparison; 100000 means at least that many.",
+    ),
     "backend_bytes": (("backend", "kind"), "Bytes on a backend: used, orphan (owed deletions), reserved."),
     "backend_quota_bytes": (("backend",), "Quota of a backend; absent where there is none."),
     "backend_circuit": (("backend", "state"), "1 for the state of the backend's circuit, 0 for the others."),

@@ -1,7 +1,9 @@
 """Uploads and downloads that go wrong: all or nothing, and no object is called absent that may be there."""
 
+import hashlib
 import io
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,6 +11,8 @@ from botocore.awsrequest import AWSResponse
 from urllib3 import HTTPResponse
 
 from reaper.errors import ConfigError, ReaperError, Unreachable, UploadAborted
+from reaper.queries.integrity import CopyToScrub
+from reaper.storage.copy_check import check
 from reaper.storage.s3.store import S3Options
 from tests.support.s3_double.server import LOST, FaultRates, RandomFaults, Reply, ScriptedS3, error, in_turn
 from tests.support.s3_fixtures import log_in
@@ -264,3 +268,23 @@ def test_a_download_that_takes_too_long_is_given_up(open_store, server):
     server.scripts["get_object"] = slowly
     with pytest.raises(Unreachable, match="took longer than 600 s"):
         s3.digest("key")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("store", ["moto", "seaweedfs"], indirect=True)
+def test_memory_is_flat_while_a_gigabyte_is_compared(open_store, store, bucket, tmp_path):
+    s3 = open_store(bucket, store.endpoint_url)
+    digest = hashlib.sha256()
+    with (tmp_path / "zeros").open("w+b") as file:
+        file.truncate(1 << 30)
+        while piece := file.read(1 << 24):
+            digest.update(piece)
+        file.seek(0)
+        s3.put("key", file, 1 << 30)
+    copy = CopyToScrub(digest.hexdigest(), "key", 1 << 30, sha256=True, size_is_ours=True, is_due=True)
+    tracemalloc.start()
+    try:
+        assert check(s3, copy).outcome == "good"
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()

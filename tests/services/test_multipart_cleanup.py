@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from reaper.errors import Unreachable
+from reaper.errors import ReaperError, Unreachable
+from tests.support.s3_double.server import error
 from tests.support.two_backends import TwoBackends
 from tests.support.worker_world import InProcessWorker, WorkerWorld
 
@@ -44,7 +45,8 @@ def test_what_is_abandoned_goes_and_what_is_young_or_held_or_foreign_stays(
     in_process.run_service("multipart_cleanup")
     figures = world.result("multipart_cleanup")[0]
     assert figures == {
-        "looked_at": 5, "aborted": 2, "parts": 2, "bytes": 10, "held": 1, "unsupported": 0, "skipped": 0,
+        "looked_at": 5, "aborted": 2, "parts": 2, "bytes": 10,
+        "held": 1, "refused": 0, "unsupported": 0, "skipped": 0,
     }  # fmt: skip
     assert uploads.keys() == {"slow", "young", held}
     query = "select uploads, upload_parts, upload_bytes, oldest_upload < now() - interval '10 days'"
@@ -56,11 +58,27 @@ def test_what_is_abandoned_goes_and_what_is_young_or_held_or_foreign_stays(
     assert uploads.keys() == set()
 
 
+def test_a_store_that_refuses_requests_about_one_upload_keeps_no_other_from_being_aborted(
+    world: WorkerWorld, in_process: InProcessWorker
+) -> None:
+    uploads = Uploads(world)
+    for key in ("abandoned", "refused", "zz"):
+        uploads.begin(key, LONG_AGO, LONG_AGO)
+    world.s3.scripts["list_parts"] = lambda asked: (
+        error(403, "AccessDenied") if asked.key == "refused" else None
+    )
+    try:
+        with pytest.raises(ReaperError, match="AccessDenied"):
+            in_process.run_service("multipart_cleanup")
+    finally:
+        del world.s3.scripts["list_parts"]
+    assert uploads.keys() == {"refused"}
+    assert world.value("select uploads from reaper.reconciliations") == 1
+
+
 def test_a_store_that_cannot_list_uploads_is_counted_and_no_failure(
     world: WorkerWorld, in_process: InProcessWorker
 ) -> None:
-    from tests.support.s3_double.server import error
-
     world.s3.scripts["list_multipart_uploads"] = lambda _: error(501, "NotImplemented")
     try:
         in_process.run_service("multipart_cleanup")

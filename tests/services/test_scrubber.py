@@ -10,6 +10,8 @@ import psycopg
 import pytest
 
 from reaper.app import App
+from reaper.errors import ReaperError, Unreachable
+from reaper.ops.integrity import scrub_content
 from reaper.ports import ObjectStore, Reading
 from reaper.services import scrubber
 from tests.support.copies_world import CopiesWorld, spoil
@@ -43,6 +45,12 @@ def copies(dsn: str, scratch: Path) -> Iterator[CopiesWorld]:
 def app(copies: CopiesWorld) -> Iterator[App]:
     with copies.app() as app:
         yield app
+
+
+@pytest.fixture
+def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only rounds are read."""
+    monkeypatch.setattr(scrubber, "SAMPLE", 0)
 
 
 @pytest.fixture(params=[pytest.param(1000, marks=pytest.mark.long), 120], ids=["as promised", "short"])
@@ -153,15 +161,26 @@ def test_a_store_that_lies_once_causes_no_verdict(copies: CopiesWorld) -> None:
     assert troubles(copies) == set()
 
 
-def test_too_many_corrupt_copies_stop_the_run_and_none_is_recorded(copies: CopiesWorld, app: App) -> None:
+@pytest.mark.parametrize("gone", [False, True], ids=["corrupt", "missing"])
+def test_too_many_bad_copies_stop_the_run_and_none_is_recorded(
+    copies: CopiesWorld, app: App, gone: bool
+) -> None:
     keys = stock(copies, 100, "default")
     copies.set(replication_factor=1)
-    spoil(copies.folder_of("default"), keys[:60], flipped)
-    with pytest.raises(scrubber.ScrubBraked, match="copies are corrupt, more than"):
-        copies.serve(app, "scrubber")
+    kept = copies.backends["default"].contents()
+    if gone:
+        copies.backends["default"].drop(*keys[:60])
+    else:
+        spoil(copies.folder_of("default"), keys[:60], flipped)
+    for _ in range(2):
+        with pytest.raises(scrubber.ScrubBraked, match="copies are corrupt or missing, more than"):
+            copies.serve(app, "scrubber")
+        copies.advance_clock("16 minutes")
     assert troubles(copies) == set()
+    assert copies.sql("select * from reaper.suspects") == []
     assert copies.value("select scrub_brake is not null from reaper.integrity where backend = 'default'")
-    spoil(copies.folder_of("default"), keys[:60], flipped)
+    for key in keys[:60]:
+        copies.backends["default"].store(key, kept[key])
     copies.serve(app, "scrubber")
     assert copies.value("select scrub_brake is null from reaper.integrity where backend = 'default'")
     assert copies.value("select share_verified from reaper.integrity where backend = 'default'") is not None
@@ -188,17 +207,122 @@ def test_a_hundred_objects_with_their_hash_prove_that_hashes_are_digests(
     assert copies.value("select content_digest from reaper.settings") == "sha256"
 
 
+@pytest.mark.usefixtures("no_sample")
 def test_a_limit_of_bytes_a_day_is_kept_and_the_round_goes_on_the_next_day(
-    copies: CopiesWorld, app: App, monkeypatch: pytest.MonkeyPatch
+    copies: CopiesWorld, app: App
 ) -> None:
-    monkeypatch.setattr(scrubber, "PAGE", 8)
-    monkeypatch.setattr(scrubber, "SAMPLE", 1)
     stock(copies, 64, "default")
-    copies.set(replication_factor=1, scrub_bytes_per_day=300 * 20)
-    done = []
-    for _ in range(5):
-        done.append(copies.serve(app, "scrubber").figures["verified"])
-        assert copies.serve(app, "scrubber").figures["verified"] <= 1
+    # All is due again on the next day: only the position of the round leads on.
+    copies.set(replication_factor=1, scrub_bytes_per_day=300 * 20, scrub_every="1 hour")
+    for _ in range(3):
+        assert 20 <= copies.serve(app, "scrubber").figures["verified"] <= 20 + scrubber.AT_A_TIME
+        assert copies.serve(app, "scrubber").figures["verified"] == 0
         copies.advance_clock("1 day")
-    assert sum(done) >= 60
-    assert max(done) <= 20 + 2 * scrubber.AT_A_TIME
+    copies.serve(app, "scrubber")
+    assert copies.value("select count(*) from reaper.object_locations where verified_at is null") == 0
+
+
+class RefusingStore:
+    """A store that gives some objects to nobody, as one that has put them into an archive."""
+
+    def __init__(self, store: ObjectStore, error: ReaperError, keys: set[str]) -> None:
+        self.store = store
+        self.error = error
+        self.keys = keys
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def read(self, key: str) -> Reading | None:
+        self.asked += 1
+        if key in self.keys:
+            raise self.error
+        return self.store.read(key)
+
+
+@pytest.mark.usefixtures("no_sample")
+def test_objects_that_the_store_refuses_to_give_keep_no_other_from_being_read(copies: CopiesWorld) -> None:
+    keys = stock(copies, 40, "default")
+    refused = {*sorted(keys)[5:25]}
+    stores: dict[str, RefusingStore] = {}
+
+    def wrapped(name: str, store: ObjectStore) -> RefusingStore:
+        return stores.setdefault(name, RefusingStore(store, ReaperError("it is in an archive"), refused))
+
+    with copies.app(wrap_store=wrapped) as app:
+        figures = copies.serve(app, "scrubber").figures
+        assert (figures["verified"], figures["unread"], figures["corrupt"]) == (20, 20, 0)
+        assert troubles(copies) == set()
+        # One that gives nothing at all is not asked for everything.
+        copies.set(scrub_every="0")
+        refused.update(keys)
+        stores["default"].asked = 0
+        with pytest.raises(ReaperError, match="in an archive"):
+            copies.serve(app, "scrubber")
+        assert stores["default"].asked <= 2 * scrubber.AT_A_TIME
+
+
+@pytest.mark.usefixtures("no_sample")
+def test_a_round_that_has_ended_rests_while_another_goes_on_and_begins_beside_one_that_fails(
+    copies: CopiesWorld,
+) -> None:
+    keys = sorted(stock(copies, 20, "default", "east"))
+    copies.set(scrub_every="0")
+    half = "insert into reaper.reconciliations (backend, scrub_after) values ('default', %s)"
+    copies.sql(half, keys[9])
+    stores: dict[str, RefusingStore] = {}
+    refused: set[str] = set()
+
+    def wrapped(name: str, store: ObjectStore) -> Any:
+        if name != "default":
+            return store
+        return stores.setdefault(name, RefusingStore(store, Unreachable("no answer"), refused))
+
+    with copies.app(wrap_store=wrapped) as app:
+        assert copies.serve(app, "scrubber").figures["verified"] == 10
+        assert copies.serve(app, "scrubber").figures["verified"] == 40
+        refused.update(keys)
+        copies.sql("update reaper.reconciliations set scrub_after = %s where backend = 'default'", keys[9])
+        copies.sql("update reaper.object_locations set verified_at = null")
+        with pytest.raises(Unreachable, match=r"no answer|circuit of backend default"):
+            copies.serve(app, "scrubber")
+    verified = (
+        "select backend, count(*) from reaper.object_locations where verified_at is not null group by 1"
+    )
+    assert copies.sql(verified) == [("east", 20)]
+
+
+class StoreInUse:
+    """A store beside which an application releases and stores objects anew between two looks."""
+
+    def __init__(self, store: ObjectStore, key: str) -> None:
+        self.store = store
+        self.key = key
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def read(self, key: str) -> Reading | None:
+        return None if key == self.key else self.store.read(key)
+
+
+def test_an_object_that_is_stored_again_before_the_report_is_not_missing(copies: CopiesWorld) -> None:
+    [key] = stock(copies, 1, "default")
+    copies.set(replication_factor=1)
+    with copies.app(wrap_store=lambda _, store: StoreInUse(store, key)) as app:
+        for _ in range(2):
+            assert copies.serve(app, "scrubber").figures["suspected"] == 0
+            copies.advance_clock("16 minutes")
+    assert troubles(copies) == set()
+
+
+def test_a_look_by_hand_that_finds_a_copy_ends_the_suspicion(copies: CopiesWorld, app: App) -> None:
+    [key] = stock(copies, 1, "default")
+    [(content,)] = copies.sql("select content_hash from content")
+    suspect = "select reaper.suspect_missing(%s, 'default', %s)"
+    copies.sql(suspect, content, key)
+    copies.advance_clock("16 minutes")
+    with app.asking("scrub:0") as q:
+        assert [copy.outcome for copy in scrub_content(q, app.stores, content)] == ["good"]
+    assert copies.sql("select * from reaper.suspects") == []

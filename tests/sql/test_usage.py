@@ -1,6 +1,7 @@
 """Usage: totals of processes are kept once, whatever is repeated, lost, late or at the same time."""
 
 import json
+from decimal import Decimal
 from uuid import UUID, uuid4
 
 import pytest
@@ -249,6 +250,29 @@ def test_the_state_shows_bad_copies_wants_and_open_uploads_and_reads_no_good_cop
     db.execute("set enable_seqscan = off")
     counted = "explain select from reaper.object_locations o where o.trouble = 'corrupt' limit 100000"
     assert "object_locations_trouble" in "\n".join(column(db, counted))
+
+
+def test_the_state_shows_how_well_each_backend_is_known(db, paste, copy):
+    gauges = "select g ->> 'gauge', (g -> 'value')::numeric from reaper_internal.integrity_gauges() as g"
+    names = (
+        *("verified_share", "oldest_verified_timestamp_seconds", "untracked_objects"),
+        "oldest_multipart_upload_timestamp_seconds",
+    )
+    assert dict(db.execute(gauges).fetchall()) == dict.fromkeys(names, 0)
+    for number in range(4):
+        paste(f"p{number}", content=f"h{number}", expires="1 day")
+        copy(f"h{number}", "default")
+    db.execute(
+        "update reaper.object_locations set verified_at = '2000-01-01 00:00+00' where content_hash = 'h0'"
+    )
+    db.execute("update reaper.object_locations set verified_at = now() where content_hash <> 'h0'")
+    db.execute("select reaper.record_scrubbed('default', '', 4, 0, 40, null)")
+    db.execute("select reaper.record_uploads('default', 1, '2000-01-02 00:00+00', 0, 0)")
+    db.execute("insert into reaper.sightings values ('default', 'k', 1, now(), now(), null, null)")
+    day = 86_400
+    assert dict(db.execute(gauges).fetchall()) == dict(
+        zip(names, (Decimal("0.75"), 10_957 * day, 1, 10_958 * day), strict=True)
+    )
 
 
 def test_no_statement_of_the_hot_path_reads_a_table_of_usage_as_a_whole(db):

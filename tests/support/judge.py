@@ -45,6 +45,8 @@ union all
 select backend, object_key from reaper.cleanup_dlq
 union all
 select o.* from reaper.batches b cross join unnest(b.object_backends, b.object_keys) as o
+union all
+select backend, object_key from reaper.sightings
 """
 # Whose entry somebody will still drop.
 OWED_CODES = """
@@ -64,6 +66,7 @@ UNDONE = {
     "deletions are owed": "select object_key from reaper.cleanup_queue",
     "deletions were given up": "select object_key from reaper.cleanup_dlq",
     "cache entries are owed": "select short_code from reaper.invalidations",
+    "objects are untracked": "select object_key from reaper.sightings",
     "names are retired": "select object_key from reaper.retired_keys",
 }
 ACCOUNTS = """

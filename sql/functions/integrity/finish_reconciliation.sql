@@ -9,8 +9,9 @@ declare
 begin
     update reaper.reconciliations r
        set phase = 'idle', finished_at = reaper.clock(), after_key = '',
-           last_result = jsonb_build_object('listed', v_pass.listed, 'expected', v_pass.expected, 'missing', v_pass.missing,
-                                            'unknown', v_pass.unknown, 'recorded', v_pass.recorded) || p_figures
+           -- The caller knows of its last run only.
+           last_result = p_figures || jsonb_build_object('listed', v_pass.listed, 'expected', v_pass.expected, 'missing', v_pass.missing,
+                                                         'unknown', v_pass.unknown, 'recorded', v_pass.recorded)
      where r.backend = p_backend;
     perform reaper_internal.emit_reconciled(v_pass, p_figures);
 end;

@@ -23,6 +23,12 @@ begin
            scrub_bytes  = case when r.scrub_day = v_day then r.scrub_bytes else 0 end + p_bytes,
            scrub_day    = v_day
      where r.backend = p_backend;
+    -- At the end of a round: what was released since it was missed.
+    if p_after = '' and p_brake is null then
+        delete from reaper.suspects s
+         where s.backend = p_backend and s.pass is null and s.first_seen < v_now - interval '1 day'
+           and not exists (select from reaper.object_locations l where l.backend = s.backend and l.object_key = s.object_key);
+    end if;
     -- Counted once a day: it reads every location row of the backend.
     if not exists (select from reaper.reconciliations r where r.backend = p_backend and r.counted_at > v_now - interval '1 day') then
         update reaper.reconciliations r

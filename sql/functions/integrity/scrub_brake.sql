@@ -1,11 +1,11 @@
--- scrub_brake: are so many copies corrupt, with those of this run, that the store is more likely answering wrongly? Then nothing is recorded.
+-- scrub_brake: are so many copies corrupt or missing, with those of this run, that the store is more likely answering wrongly? Then nothing is recorded.
 create or replace function reaper.scrub_brake(p_backend text, p_looked bigint, p_bad bigint)
     returns text
     language sql stable security definer
     set search_path = pg_catalog, reaper, pg_temp
 as $$
     select case when f.bad >= 50 and f.bad > s.corrupt_brake * f.looked
-                then format('%s of %s copies are corrupt, more than settings.corrupt_brake = %s allows', f.bad, f.looked, s.corrupt_brake) end
+                then format('%s of %s copies are corrupt or missing, more than settings.corrupt_brake = %s allows', f.bad, f.looked, s.corrupt_brake) end
       from reaper.settings s
      cross join (select p_looked + coalesce(sum(r.scrub_looked), 0) as looked, p_bad + coalesce(sum(r.scrub_bad), 0) as bad
                    from reaper.reconciliations r

@@ -26,7 +26,8 @@ begin
                              union all select * from reaper_internal.backend_gauges(v_now)
                              union all select * from reaper_internal.usage_gauges(v_now)
                              union all select * from reaper_internal.service_gauges()
-                             union all select * from reaper_internal.copy_gauges()) as g (gauge));
+                             union all select * from reaper_internal.copy_gauges()
+                             union all select * from reaper_internal.integrity_gauges()) as g (gauge));
         update reaper.state_snapshot s set taken_at = v_now, gauges = v_gauges;
     end if;
     -- Never made yet: as old as nothing is; before PostgreSQL 17 infinite times cannot be subtracted.

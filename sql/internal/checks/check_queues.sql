@@ -37,6 +37,8 @@ as $$
         union all
         select 'copy ' || i.intent_id, i.lease_until from reaper.copy_intents i
         union all
+        select 'suspected copy ' || s.backend || '/' || s.object_key, s.next_attempt from reaper.suspects s
+        union all
         select 'scan for stray marks', s.rest_until from reaper.stray_scan s
     )
     select 'every backend is known', u.backend, format('%s objects and puts name this backend, but it is not in backend_list', count(*))
@@ -48,6 +50,11 @@ as $$
       from (select array_agg(o.content_hash) as hashes, array_agg(o.backend) as backends, array_agg(o.object_key) as keys from queued o) as o
      cross join reaper_internal.reusable_names(o.hashes, o.backends, o.keys) as n
      where not exists (select from reaper.retired_keys k where k.object_key = n.object_key)
+    union all
+    select 'a name that may come back is retired', s.backend || '/' || s.object_key, 'about to be queued as untracked but not in retired_keys: new content could use this key'
+      from reaper.sightings s
+     where s.retired_at is not null
+       and not exists (select from reaper.retired_keys k where k.object_key = s.object_key)
     union all
     select 'an upload has room reserved', i.intent_id::text, format('%s bytes are uploaded to %s without a reservation', i.size_bytes, i.backend)
       from reaper.put_intents i

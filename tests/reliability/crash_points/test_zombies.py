@@ -34,6 +34,12 @@ LEASES = (
     ("replicator that drains", "before commit_copies"),
     ("replicator on one server", "before objects.copy"),
     ("over_replication", "before remove_copy"),
+    ("reconciler", "before record_listed"),
+    ("reconciler that deletes", "before retire_untracked"),
+    ("reconciler that deletes", "before finish_untracked"),
+    ("reconciler that imports", "before import_object"),
+    ("reconciler that misses a copy", "before suspect_missing"),
+    ("scrubber that reads other bytes", "before report_copy"),
     ("put", "before objects.put"),
     ("put", "before commit_put"),
 )

@@ -231,6 +231,16 @@ QUEUES = [
         verify=(("a name that may come back is retired", "default/of released: "),),
     ),
     Damage(
+        "an untracked object is to be deleted and its name may be used",
+        """insert into reaper.sightings values ('east', 'k2', 10, now(), now(), now(), null)""",
+        verify=(("a name that may come back is retired", "east/k2: about to be queued"),),
+    ),
+    Damage(
+        "a suspected copy is never looked for again",
+        """insert into reaper.suspects values ('east', 'key of c0', 'c0', now(), 'infinity', null)""",
+        verify=(("what waits comes due", "suspected copy east/key of c0: next attempt"),),
+    ),
+    Damage(
         "a deletion never comes due",
         "update reaper.cleanup_queue set next_attempt = 'infinity' where object_key = 'k1'",
         verify=(("what waits comes due", "east/k1: next attempt not before infinity"),),

@@ -106,6 +106,13 @@ def too_many_missing_objects_stop_a_pass(scene: Scene) -> None:
     assert scene.value("select count(*) from reaper.suspects") == 49
 
 
+def what_the_scrubber_missed_is_decided_by_the_pass(scene: Scene) -> None:
+    late = "insert into reaper.suspects values ('default', 'lost 000', 'h', reaper.clock(), 'infinity', null)"
+    scene.db.execute(late)
+    walk(scene, missing=1)
+    assert scene.value("select next_attempt <= reaper.clock() from reaper.suspects")
+
+
 def an_empty_bucket_stops_a_pass(scene: Scene) -> None:
     assert walk(scene, missing=3, expected=3, listed=0) == "braked"
 
@@ -220,6 +227,13 @@ MUTANTS = [
         function="missing_brake_reason",
         replace="p_is_last and p_pass.listed = 0",
         by="false",
+    ),
+    mutant(
+        "a pass waits for the time at which the scrubber would look",
+        what_the_scrubber_missed_is_decided_by_the_pass,
+        function="record_listed",
+        replace="least(s.next_attempt, excluded.next_attempt)",
+        by="s.next_attempt",
     ),
     mutant(
         "the brake for corrupt copies is off",

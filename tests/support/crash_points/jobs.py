@@ -4,7 +4,8 @@ import json
 import secrets
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -18,12 +19,14 @@ import reaper.cache.redis.usage_board
 import reaper.storage.copier
 from reaper.app import App
 from reaper.db.connection import Connection
-from reaper.errors import ReaperError
+from reaper.errors import ClaimLost, ReaperError
 from reaper.model import START, FailedCopy, Intent
 from reaper.ops import status
+from reaper.ports import Reading
 from reaper.queries import Queries
 from reaper.queries.base import Intercept
 from reaper.queries.dlq import DlqFilter
+from reaper.queries.integrity import Pass
 from reaper.queries.notifications import Replay
 from reaper.services import ALL
 from reaper.services.base import Context, Tick
@@ -240,6 +243,34 @@ def said_to_be_missing(point: str) -> Callable[[], Intercept]:
     return around
 
 
+def other_bytes() -> Intercept:
+    """A backend always gives other bytes for one object, the first that is read."""
+    spoilt: list[str] = []
+
+    def read(call: Any, key: str) -> Any:
+        if not spoilt and key != OWNER_KEY:
+            spoilt.append(key)
+        return Reading(3, iter([b"abc"])) if key in spoilt else call(key)
+
+    return instead_of({"objects.read": read})
+
+
+def without_one() -> Intercept:
+    """A backend has lost an object, the first that it lists."""
+    lost: list[str] = []
+
+    def listed(call: Any, *after: str) -> Any:
+        found = list(call(*after))
+        if not lost:
+            lost.extend(each.key for each in found[:1])
+        return iter([each for each in found if each.key not in lost])
+
+    def find(call: Any, keys: Sequence[str]) -> Any:
+        return {key: found for key, found in call(keys).items() if key not in lost}
+
+    return instead_of({"objects.list": listed, "objects.find": find})
+
+
 def look(app: App, errand: Errand) -> None:
     """All that an operator asks, by commands that change nothing."""
     with app.asking("operator") as q:
@@ -355,6 +386,8 @@ def compare(app: App, _: Errand) -> None:
         q.record_digest_sample(0, 0)
         q.copies_to_scrub(nobody)
         q.record_put_upload(uuid4(), nobody)
+        with suppress(ClaimLost):
+            q.record_settled(Pass("default", uuid4(), "settling", "", "report"), nobody)
 
 
 def drain_unmarked(app: App, _: Errand) -> None:
@@ -461,6 +494,10 @@ JOBS: dict[str, Job] = {
         serve("over_replication"), around=said_to_be_missing("objects.head"), copies=True
     ),
     "pending_reaper of copies": Job(serve("pending_reaper"), copies=True),
+    "scrubber that reads other bytes": Job(serve("scrubber"), around=other_bytes, copies=True),
+    "reconciler that misses a copy": Job(serve("reconciler"), around=without_one, copies=True),
+    "reconciler that deletes": Job(serve("reconciler")),
+    "reconciler that imports": Job(serve("reconciler")),
     "prune beside another": Job(prune_beside_another),
     "prune for long": Job(prune_for_long),
     "pending_reaper without backend": Job(serve("pending_reaper"), lost("objects.digest")),

@@ -90,6 +90,17 @@ update reaper.settings set rebalance_threshold = 0.01;
 update reaper.backend_list set quota = 1000000;
 """
 COPYING = ("replicator", "rebalancer", "over_replication")
+COPIED = (
+    "pending_reaper of copies",
+    "get of copied that misses a copy",
+    "scrubber that reads other bytes",
+    "reconciler that misses a copy",
+)
+# An object that no row names, seen three days ago and again a day ago.
+SEEN = """
+insert into reaper.sightings
+select 'default', %s, %s, reaper.clock() - interval '3 days', reaper.clock() - interval '1 day', null, null
+"""
 
 
 @dataclass
@@ -203,9 +214,20 @@ class UnfinishedWork(World):
             paste = self._make(code, data, LIFE)
             if job in ("get of cached", "delete"):
                 self._remember(paste)
-        if job.startswith(COPYING) or job in ("pending_reaper of copies", "get of copied that misses a copy"):
+        if job.startswith(COPYING) or job in COPIED:
             self._want_copies(job, code)
+        if job in ("reconciler that deletes", "reconciler that imports"):
+            self._leave_untracked(job.removeprefix("reconciler that ").removesuffix("s"))
         return replace(planted, job=job, faults=faults, report=report)
+
+    def _leave_untracked(self, action: str) -> None:
+        """Two objects that no row names, one named by its hash, and what is to happen to them."""
+        data = b"untracked %d" % self.number
+        digest = hashlib.sha256(data).hexdigest()
+        for key in (digest, f"foreign {self.number}"):
+            self.backends["default"].store(key, data)
+            self.sql(SEEN, key, len(data))
+        self.sql("select reaper.set_untracked('default', %s, 'for a test')", action)
 
     def want_one_copy(self) -> None:
         """As it is when nothing is said of copies."""
