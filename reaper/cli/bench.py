@@ -179,8 +179,11 @@ def _bench_webhooks(rows: int, seed: int, pg_bin: Path | None) -> None:
     typer.echo(cost.as_json())
     for problem in cost.problems:
         typer.echo(problem, err=True)
-    typer.echo(f"without a webhook / without the look for one: {cost.look:.2f} times as fast")
-    typer.echo(f"with a webhook for everything / without: {cost.ratio:.2f} times as fast")
+    look, ratio = (cost.look, cost.look_by_cpu), (cost.ratio, cost.ratio_by_cpu)
+    typer.echo(
+        "without a webhook / without the look for one: {:.2f} times as fast, by CPU {:.2f}".format(*look)
+    )
+    typer.echo("with a webhook for everything / without: {:.2f} times as fast, by CPU {:.2f}".format(*ratio))
     well = not cost.problems and cost.ratio >= SLOWEST_WITH_WEBHOOK
     raise typer.Exit(Exit.OK if well else Exit.BEHIND)
 

@@ -40,6 +40,7 @@ EXECUTE = {
     "draining_backends": READING,
     "sole_bad_copies": READING,
     "wanted_copies": READING,
+    "copies_are_due": READING,
     "dlq_causes": READING,
     "expiry_lag": READING,
     "runs_by_minute": READING,

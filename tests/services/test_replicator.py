@@ -272,13 +272,13 @@ def test_a_run_that_fails_begins_no_further_copy(copies: CopiesWorld) -> None:
     def refuse(_call: Any, *_arguments: Any) -> None:
         # Its copies that have begun end a moment later.
         threading.Timer(0.5, over.set).start()
-        raise Unreachable("PostgreSQL does not answer")
+        raise ReaperError("PostgreSQL does not want that")
 
     with copies.app() as app:
         copies.create(app, MANY)
     with (
         copies.app(wrap_store=watch, around=instead_of({"commit_copies": refuse})) as failing,
-        pytest.raises(Unreachable, match="PostgreSQL"),
+        pytest.raises(ReaperError, match="PostgreSQL"),
     ):
         copies.serve(failing, "replicator")
     assert len(begun) < len(MANY)

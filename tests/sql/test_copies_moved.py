@@ -280,7 +280,7 @@ def test_a_move_of_content_that_changed_meanwhile_ends_exact(uneven, copier):
 
 
 def test_where_content_has_another_collation_copies_are_made_moved_and_removed_all_the_same(
-    three, paste, copier
+    three, paste, copier, writer
 ):
     with unbound(three):
         for table, name in (
@@ -301,6 +301,11 @@ def test_where_content_has_another_collation_copies_are_made_moved_and_removed_a
     factor(three, 1)
     copier.sweep()
     assert copier.remove_excess() == ["removed"] * 4
+    writer.put("c", "z")
+    [place] = three.execute("select backend, object_key from reaper.copies_of('z')").fetchall()
+    assert copier.report("z", *place, "missing") == "recorded"
+    writer.put("d", "z")
+    assert writer.get("c").object_key != place[1]
     for name in ("default", "east", "west"):
         three.execute("select reaper.set_quota(%s, 25, 'a test')", [name])
     state(three, "west", "draining")

@@ -420,6 +420,8 @@ def test_secrets_are_rotated_with_both_alive(db: Connection) -> None:
         (("x", "https://example.com/#hush", ["*"], None), "backslash"),
         (("x", "https:///hush", ["*"], None), "names no host"),
         (("x", "https://example.com:hush/", ["*"], None), "names no host"),
+        (("x", "https://example.com:0/", ["*"], None), "not one of 1 to 65535"),
+        (("x", "https://[2606::1]:65536", ["*"], None), "not one of 1 to 65535"),
         (("x", "", ["*"], None), "empty"),
         (("x", None, ["*"], None), "empty"),
         (("x", URL, [], None), "at least one event"),
@@ -440,6 +442,17 @@ def test_a_webhook_that_cannot_be_is_refused_and_no_secret_is_quoted(
         db.execute("select reaper.add_webhook(%s, %s, %s, %s)", arguments)
     assert refusal.value.sqlstate == "RP005"
     assert "hush" not in str(refusal.value)
+
+
+def test_plain_addresses_of_any_port_are_taken(db: Connection) -> None:
+    urls = (
+        "https://a.example",
+        "https://a.example:65535?x=:0",
+        "http://[::1]:1/a:99999",
+        "https://a.example/b:0",
+    )
+    for number, url in enumerate(urls):
+        db.execute("select reaper.add_webhook(%s, %s, '{*}')", [f"w{number}", url])
 
 
 def test_names_are_unique_and_webhooks_are_few(db: Connection) -> None:

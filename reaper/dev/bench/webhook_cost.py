@@ -47,6 +47,16 @@ class WebhookCost:
         return 1 / self.everything.times_slower(self.none)
 
     @property
+    def look_by_cpu(self) -> float:
+        """The same as look, of CPU times: what other programs do hardly shows in them."""
+        return 1 / self.none.times_more_cpu(self.no_look)
+
+    @property
+    def ratio_by_cpu(self) -> float:
+        """The same as ratio, of CPU times."""
+        return 1 / self.everything.times_more_cpu(self.none)
+
+    @property
     def problems(self) -> list[str]:
         """What the runs left behind and had promised to delete."""
         parts = (self.floor, self.no_look, self.none, self.everything)
@@ -63,8 +73,11 @@ class WebhookCost:
                 "times_the_floor": {
                     name: round(part.times_slower(self.floor), 3) for name, part in parts.items()
                 },
+                "cpu_us_per_row": {name: round(part.cpu_per_row, 1) for name, part in parts.items()},
                 "look": round(self.look, 3),
+                "look_by_cpu": round(self.look_by_cpu, 3),
                 "ratio": round(self.ratio, 3),
+                "ratio_by_cpu": round(self.ratio_by_cpu, 3),
             }
         )
 

@@ -23,7 +23,7 @@ _PLACES = (
 )
 # A sentence that tells what to do begins so.
 _REMEDY = re.compile(
-    r"(?<=[.;)\w]) +(?=(?:See|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End|If)\b)"
+    r"(?<=[.;)\w]) +(?=(?:See|see|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End|If)\b)"
 )
 
 
@@ -45,7 +45,11 @@ def _need(reason: str) -> Need:
     problem, *remedy = _REMEDY.split(reason, maxsplit=1)
     place = next((name for words, name in _PLACES if words.search(reason)), None)
     problem = problem.rstrip(" ;")
-    return Need(problem[:1].upper() + problem[1:], remedy[0] if remedy else None, place)
+    return Need(_sentence(problem), _sentence(remedy[0]) if remedy else None, place)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _paused(status: Status) -> list[str]:

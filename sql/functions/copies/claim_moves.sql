@@ -14,14 +14,17 @@ create or replace function reaper.claim_moves(p_limit integer default 100)
 as $$
 #variable_conflict use_column
 declare
-    v_now    timestamptz := reaper.clock();
-    v_lease  uuid        := gen_random_uuid();
+    v_now      timestamptz := reaper.clock();
+    v_lease    uuid        := gen_random_uuid();
+    v_planned  boolean;
 begin
     perform reaper_internal.require_read_committed();
     perform reaper_internal.require_limit(p_limit);
     lock table reaper.bindings in access share mode;
     perform reaper_internal.commit_durably();
-    if reaper_internal.record_plan(v_now) and exists (select from reaper.copy_moves) and not reaper_internal.most_backends_fail() then
+    -- In a statement of its own: the next one sees what it planned.
+    v_planned := reaper_internal.record_plan(v_now);
+    if v_planned and exists (select from reaper.copy_moves) and not reaper_internal.most_backends_fail() then
         perform reaper_internal.begin_moves(p_limit, v_lease, v_now);
     end if;
     return query select * from reaper_internal.leased_copies(v_lease, v_now);

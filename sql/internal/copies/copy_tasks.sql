@@ -22,7 +22,9 @@ as $$
                l.trouble, l.verified_at,
                f.stays and coalesce(l.backend, 'default') = 'default' and coalesce(l.object_key = coalesce(c.object_key, c.content_hash)::text collate "C", true) as stays
           from unnest(p_hashes) as x (content_hash)
-          join reaper.content c on c.content_hash = x.content_hash
+         -- As a column of default collation: then the content's own, whatever it is, decides, and its index serves.
+         cross join lateral (select x.content_hash collate "default") as own (hash)
+          join reaper.content c on c.content_hash = own.hash
          cross join fixed f
           left join reaper.object_locations l on l.content_hash = x.content_hash
     )

@@ -17,7 +17,7 @@ create or replace function reaper_internal.enqueue_object(
 as $$
 begin
     if exists (select from reaper_internal.reusable_names(array[p_content_hash], array[p_backend], array[p_object_key])) then
-        if reaper_internal.names_in_use(array[p_content_hash], array[p_backend], array[p_object_key]) <> '{}' then
+        if reaper_internal.names_in_use(array[p_content_hash collate "default"], array[p_backend], array[p_object_key]) <> '{}' then
             return;
         end if;
         insert into reaper.retired_keys (object_key, retired_at) values (p_object_key, p_now) on conflict do nothing;

@@ -39,7 +39,9 @@ as $$
            h.read_from, h.stored_bytes, h.has_digest and h.sha256 is not null, h.is_verified, not o.any_row
       from held h
       left join needs n on n.content_hash = h.content_hash
-      left join lateral (select k.content_hash from reaper.content k where k.content_hash = h.content_hash collate "default") as c on true
+     -- As a column of default collation: then the content's own, whatever it is, decides, and its index serves.
+     cross join lateral (select h.content_hash collate "default") as own (hash)
+      left join lateral (select k.content_hash from reaper.content k where k.content_hash = own.hash) as c on true
       left join reaper.backend_list b on b.name = h.destination and b.state <> 'draining'
       left join reaper.object_locations d on d.content_hash = h.content_hash and d.backend = h.destination
       left join reaper.object_locations f on f.content_hash = h.content_hash and f.backend = h.read_from

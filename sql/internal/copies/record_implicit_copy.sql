@@ -1,5 +1,6 @@
 -- record_implicit_copy: write down the copy of a content that has no location row: the application's own object on backend default. From then
--- on the release path knows it beside the others. The size is that of the content row, which gets p_size_bytes where it has none.
+-- on the release path knows it beside the others. The size is that of the content row, which gets p_size_bytes where it has none. The hash may
+-- come from a table of ours, with its collation; as a column of default collation it leaves the decision to the content's own.
 create or replace function reaper_internal.record_implicit_copy(p_content_hash text, p_size_bytes bigint, p_now timestamptz)
     returns boolean
     language plpgsql volatile
@@ -15,9 +16,9 @@ begin
     end if;
     select coalesce(c.object_key, c.content_hash) as object_key, coalesce(c.size_bytes, 0) as size_bytes
       into v_content
-      from reaper.content c where c.content_hash = p_content_hash;
+      from reaper.content c where c.content_hash = (select p_content_hash collate "default");
     if v_content.size_bytes = 0 and p_size_bytes > 0 then
-        update reaper.content c set size_bytes = p_size_bytes where c.content_hash = p_content_hash;
+        update reaper.content c set size_bytes = p_size_bytes where c.content_hash = (select p_content_hash collate "default");
         v_content.size_bytes := p_size_bytes;
     end if;
     if reaper_internal.add_copies(array[p_content_hash], '{default}', array[v_content.object_key::text], array[v_content.size_bytes::bigint],

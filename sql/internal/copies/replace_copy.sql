@@ -12,7 +12,8 @@ declare
 begin
     select l.* into v_copy
       from reaper.object_locations l
-      join reaper.content c on c.content_hash = p_intent.content_hash
+     cross join lateral (select p_intent.content_hash collate "default") as own (hash)
+      join reaper.content c on c.content_hash = own.hash
      where l.content_hash = p_intent.content_hash and l.backend = p_intent.replaces_backend and l.object_key = p_intent.replaces_key
        and (l.trouble is not null or p_intent.purpose = 'move')
        and not (l.backend = 'default' and l.object_key = coalesce(c.object_key, c.content_hash)::text collate "C" and reaper_internal.own_key_stays());

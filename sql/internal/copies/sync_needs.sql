@@ -8,7 +8,7 @@ create or replace function reaper_internal.sync_needs(p_hashes text[], p_now tim
     set jit = off
 as $$
 declare
-    v_living  text[] := array(select c.content_hash from reaper.content c where c.content_hash = any (p_hashes));
+    v_living  text[] := array(select c.content_hash from reaper.content c where c.content_hash = any (array(select unnest(p_hashes) collate "default")));
     v_wanted  text[];
     v_excess  text[];
 begin

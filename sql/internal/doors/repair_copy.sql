@@ -16,7 +16,7 @@ begin
     v_stored := 1 = reaper_internal.add_copies(array[p_intent.content_hash], array[p_intent.backend], array[p_intent.object_key],
                                                   array[p_intent.size_bytes], array[p_now], p_now);
     update reaper.content c set size_bytes = p_intent.size_bytes
-     where c.content_hash = p_intent.content_hash and coalesce(c.size_bytes, 0) = 0 and p_intent.size_bytes > 0;
+     where c.content_hash = (select p_intent.content_hash collate "default") and coalesce(c.size_bytes, 0) = 0 and p_intent.size_bytes > 0;
     perform reaper_internal.sync_needs(array[p_intent.content_hash], p_now);
     return v_stored;
 end;

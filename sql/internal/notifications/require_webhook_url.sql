@@ -13,6 +13,7 @@ declare
         when p_url ~ '^https?://[^/?#]*@' then 'it contains a user name or password'
         when p_url ~ '[#\\]' then 'it contains # or a backslash'
         when p_url !~ '^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?([/?]|$)' then 'it names no host, or a port that is no number'
+        when substring(p_url from '^https?://(?:[^:/?[]+|\[[^]]+\]):([0-9]+)')::integer not between 1 and 65535 then 'its port is not one of 1 to 65535'
     end;
 begin
     if v_problem is not null then

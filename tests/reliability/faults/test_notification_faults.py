@@ -24,6 +24,8 @@ ADD = "select reaper.add_webhook(%s, %s, '{webhook.test}', 'HOOK_SECRET')"
 EMIT = """
 select reaper_internal.emit('webhook.test', n::text, '{"webhook": "x"}') from generate_series(1, %s) as n
 """
+OTHERS_OFF = "select reaper.disable_webhook(name, 'a test') from reaper.webhooks where name <> 'well'"
+OTHERS_ON = "select reaper.enable_webhook(name) from reaper.webhooks"
 KEPT = """
 select w.name, array_agg(e.event_id::text)
   from reaper.webhooks w
@@ -56,6 +58,8 @@ def seconds_for(world: FaultWorld, well: WebhookEndpoint, events: int) -> float:
         wait_until(lambda: len(well.heard) >= before + events, "all events", patience=600)
         seconds = time.monotonic() - began
         wait_until(lambda: not world.sql(WAITING, True), "all are recorded")
+    # What it had leased for the others is free again.
+    world.advance_clock("3 minutes")
     return seconds
 
 
@@ -80,23 +84,30 @@ def four_in_trouble(world: FaultWorld, well: WebhookEndpoint) -> Iterator[dict[s
 def test_an_endpoint_that_is_well_is_served_as_fast_beside_four_in_trouble_as_alone(
     world: FaultWorld, sized: Sized
 ) -> None:
-    events = sized(10_000, 200)
-    with WebhookEndpoint() as well:
+    # In turn: what slows the machine slows both.
+    turns, events = sized(4, 1), sized(2_500, 200)
+    alone = beside = 0.0
+    with WebhookEndpoint() as well, four_in_trouble(world, well) as others:
         world.sql(ADD, "well", well.url())
-        alone = seconds_for(world, well, events)
-        with four_in_trouble(world, well) as others:
-            beside = seconds_for(world, well, events)
-            ratio = alone / beside
-            print(f"\n{events} events: {alone:.2f} s alone, {beside:.2f} s beside four: {ratio:.2f} as fast")
-            # The others have work of their own, and a busy machine is no clock: far from 5 s for each.
-            assert beside < 5 * alone + 5
-            assert ratio >= 0.9 or events < 10_000
-            assert well.repeated == {}
-            subjects = [heard.event["subject"] for heard in well.heard]
-            assert subjects == [str(n) for n in range(1, events + 1)] * 2
-            assert len(others["gone"].heard) == 1
-            # Asked after 5, 20, 80, 320 seconds at the most often.
-            assert len(others["moved"].heard) <= 5
+        for _ in range(turns):
+            world.sql(OTHERS_OFF)
+            alone += seconds_for(world, well, events)
+            world.sql(OTHERS_ON)
+            beside += seconds_for(world, well, events)
+        ratio = alone / beside
+        print(
+            f"\n{turns * events} events: {alone:.2f} s alone, {beside:.2f} s beside four: {ratio:.2f} as fast"
+        )
+        # The others have work of their own, and a busy machine is no clock: far from 5 s for each.
+        assert beside < 5 * alone + 5
+        assert ratio >= 0.9 or turns == 1
+        assert well.repeated == {}
+        subjects = [heard.event["subject"] for heard in well.heard]
+        assert subjects == [str(n) for n in range(1, events + 1)] * 2 * turns
+        assert len(others["gone"].heard) == turns
+        assert len(others["slow"].heard) >= turns
+        # Asked after 5, 20 and 80 seconds at the most often.
+        assert turns <= len(others["moved"].heard) <= 4 * turns
     assert world.sql("select name from reaper.webhook_lanes where not enabled") == [("gone",)]
 
 

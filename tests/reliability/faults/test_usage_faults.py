@@ -63,7 +63,9 @@ class Storm:
     def run(self, processes: int) -> None:
         running = []
         with self.world.app() as app, redis.Redis.from_url(self.world.redis_url) as client:
-            client.save()
+            # It may be away since the round before.
+            with suppress(redis.ConnectionError):
+                client.save()
             tick = context(app)
             while self.users == [] or running or processes:
                 while processes and len(running) < AT_ONCE:
