@@ -271,7 +271,7 @@ def test_a_download_that_takes_too_long_is_given_up(open_store, server):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("store", ["moto", "seaweedfs"], indirect=True)
+@pytest.mark.parametrize("store", ["seaweedfs"], indirect=True)
 def test_memory_is_flat_while_a_gigabyte_is_compared(open_store, store, bucket, tmp_path):
     s3 = open_store(bucket, store.endpoint_url)
     digest = hashlib.sha256()

@@ -255,14 +255,14 @@ def other_bytes() -> Intercept:
     return instead_of({"objects.read": read})
 
 
-def without_one() -> Intercept:
-    """A backend has lost an object, the first that it lists."""
+def without_some() -> Intercept:
+    """A backend has lost some objects, the first that it lists."""
     lost: list[str] = []
 
     def listed(call: Any, *after: str) -> Any:
         found = list(call(*after))
         if not lost:
-            lost.extend(each.key for each in found[:1])
+            lost.extend(each.key for each in found[:5])
         return iter([each for each in found if each.key not in lost])
 
     def find(call: Any, keys: Sequence[str]) -> Any:
@@ -495,7 +495,7 @@ JOBS: dict[str, Job] = {
     ),
     "pending_reaper of copies": Job(serve("pending_reaper"), copies=True),
     "scrubber that reads other bytes": Job(serve("scrubber"), around=other_bytes, copies=True),
-    "reconciler that misses a copy": Job(serve("reconciler"), around=without_one, copies=True),
+    "reconciler that misses copies": Job(serve("reconciler"), around=without_some, copies=True),
     "reconciler that deletes": Job(serve("reconciler")),
     "reconciler that imports": Job(serve("reconciler")),
     "prune beside another": Job(prune_beside_another),

@@ -94,7 +94,7 @@ COPIED = (
     "pending_reaper of copies",
     "get of copied that misses a copy",
     "scrubber that reads other bytes",
-    "reconciler that misses a copy",
+    "reconciler that misses copies",
 )
 # An object that no row names, seen three days ago and again a day ago.
 SEEN = """
@@ -216,6 +216,8 @@ class UnfinishedWork(World):
                 self._remember(paste)
         if job.startswith(COPYING) or job in COPIED:
             self._want_copies(job, code)
+        if job.startswith("reconciler that"):
+            self.sql("update reaper.reconciliations set phase = 'idle'")
         if job in ("reconciler that deletes", "reconciler that imports"):
             self._leave_untracked(job.removeprefix("reconciler that ").removesuffix("s"))
         return replace(planted, job=job, faults=faults, report=report)
