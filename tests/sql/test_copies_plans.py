@@ -40,7 +40,8 @@ select gen_random_uuid(), 'h' || lpad(i::text, 9, '0'), 'replicate', 'default', 
 insert into reaper.byte_deltas (backend, reserved_bytes)
 select destination, sum(size_bytes) from reaper.copy_intents group by destination;
 insert into reaper.copy_moves (content_hash, source, destination, size_bytes, planned_at)
-select 'h' || lpad(i::text, 9, '0'), 'east', 'west', 10, now() from generate_series(3, {rows}, 20) as i limit 10000;
+select 'h' || lpad(i::text, 9, '0'), 'east', 'west', 10, now()
+  from generate_series(3, {rows}, 20) as i limit 10000;
 insert into reaper.cleanup_queue (backend, object_key, content_hash, size_bytes, queued_at, next_attempt)
 select 'west', 'q' || i, 'gone' || i, 0, now(), now() + interval '1 day'
   from generate_series(1, {rows}, 10) as i;
