@@ -15,7 +15,17 @@ from typing import TypeVar
 
 from reaper.errors import ConfigError, ReaperError, describe
 from reaper.model import StoredObject
-from reaper.ops.verify_report import KEPT, ORPHAN, STALE, UNSEEN, WRONG_SIZE, LostContent, Report, place
+from reaper.ops.verify_report import (
+    KEPT,
+    MISSING,
+    ORPHAN,
+    STALE,
+    UNSEEN,
+    WRONG_SIZE,
+    LostContent,
+    Report,
+    place,
+)
 from reaper.ports import Cache, ObjectStore
 from reaper.queries import Queries
 from reaper.queries.checks import ExpectedObject, KnownObject
@@ -192,9 +202,20 @@ class BackendComparison:
         pastes = self.q.live_pastes([known.content_hash or "" for known in lost.values()])
         for key, known in lost.items():
             content_hash = known.content_hash or ""
-            self.report.add_lost(
-                LostContent(content_hash, self.backend, key, *pastes.get(content_hash, (0, [])))
-            )
+            live, examples = pastes.get(content_hash, (0, []))
+            others = self._other_copies(content_hash)
+            self.report.add_lost(LostContent(content_hash, self.backend, key, live, examples, others))
+
+    def _other_copies(self, content_hash: str) -> list[str]:
+        """Where else rows name a copy that nobody found missing or corrupt; not asked without end."""
+        if self.report.counts[MISSING] >= KEPT:
+            return []
+        copies = [copy for copy in self.q.copies_detail(content_hash) if copy.kind == "copy"]
+        return [
+            copy.backend
+            for copy in copies
+            if copy.backend and copy.backend != self.backend and not copy.trouble
+        ]
 
     def _confirm_orphans(self, keys: Sequence[str]) -> None:
         """Unknown, still there, still unknown: not on its way out, and not on its way in."""

@@ -37,6 +37,8 @@ class LostContent:
     object_key: str
     live_pastes: int
     examples: list[str]
+    # Backends on which rows name a copy that is not known to be bad.
+    other_copies: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -82,7 +84,8 @@ class Report:
         """Note content without its object."""
         named = f" ({', '.join(lost.examples)})" if lost.examples else ""
         hit = f"the content of {lost.live_pastes} live pastes{named}"
-        self.add(MISSING, place(lost.backend, lost.object_key), f"{lost.content_hash}, {hit}")
+        others = f"; other copies lie on {', '.join(lost.other_copies)}" if lost.other_copies else ""
+        self.add(MISSING, place(lost.backend, lost.object_key), f"{lost.content_hash}, {hit}{others}")
         if self.counts[MISSING] <= KEPT:
             self.lost.append(lost)
 

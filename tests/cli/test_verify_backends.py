@@ -134,3 +134,18 @@ def test_an_upload_under_way_is_no_orphan_and_what_is_owed_is_counted(
     cold.put_object(Key=row[0], Body=b"new")
     done = look("--json")
     assert (done.code, done.json["seen"]["puts in progress"]) == (0, 1), done.out
+
+
+def test_a_copy_that_is_missing_is_named_with_the_backends_of_the_others(
+    checked_db: Connection, look: Verify, bucket: Any, cold: Any, stored: dict[str, str]
+) -> None:
+    bucket.put_object(Key="second copy", Body=b"0123456789")
+    checked_db.execute(
+        "insert into reaper.object_locations (content_hash, backend, object_key, size_bytes)"
+        " values ('hash cold', 'default', 'second copy', 10)"
+    )
+    checked_db.execute("insert into reaper.byte_deltas (backend, used_bytes) values ('default', 10)")
+    cold.Object(stored["cold"]).delete()
+    done = look()
+    assert done.code == 1, done.out
+    assert "hash cold, the content of 1 live pastes (on cold); other copies lie on default" in done.out
