@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from reaper.dev.embedded import Postgres
 from reaper.errors import ReaperError, Unreachable
 from reaper.model import StoredObject
 from reaper.ports import ObjectStore, Reading
@@ -174,6 +175,23 @@ def test_a_name_that_a_writer_took_before_it_was_retired_is_left_and_may_be_used
     assert (HASH in left, "other" in left) == (True, False)
     assert world.sql("select * from reaper.retired_keys") == []
     assert world.sql("select * from reaper.sightings") == []
+
+
+def test_a_deletion_waits_for_the_open_transactions_of_all_databases(
+    stocked: WorkerWorld, in_process: InProcessWorker, server: Postgres
+) -> None:
+    world = stocked
+    world.put(["zz.txt"])
+    two_days(world, in_process)
+    world.sql("select reaper.set_untracked('default', 'delete')")
+    with psycopg.connect(server.dsn()) as other:
+        other.execute("select pg_current_xact_id()")
+        assert run(world, in_process)["retired"] == 1
+        for _ in range(2):
+            in_process.run_service("cleanup_queue")
+        assert world.keys() & {"zz.txt"}
+    swept(world, in_process)
+    assert not world.keys() & {"zz.txt"}
 
 
 def test_only_bytes_that_their_key_names_are_imported(
