@@ -23,7 +23,8 @@ _PLACES = (
 )
 # A sentence that tells what to do begins so.
 _REMEDY = re.compile(
-    r"(?<=[.;)\w]) +(?=(?:[Ss]ee|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End|If)\b)"
+    r"(?<=[.;)\w]) +"
+    r"(?=(?:[Ss]ee|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End|If)\b)"
 )
 
 
