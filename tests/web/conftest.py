@@ -1,4 +1,4 @@
-"""The operators' page, served to clients and browsers; one browser for the whole run."""
+"""The operators' page, served to clients and browsers; one browser for each module."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,8 +19,9 @@ from tests.support.served_page import ServedPage, served
 Serve = Callable[..., ServedPage]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for the tests of a module; while it runs, Playwright's event loop runs in this thread."""
     with opened_browser() as running:
         yield running
 

@@ -24,7 +24,7 @@ _PLACES = (
 # A sentence that tells what to do begins so.
 _REMEDY = re.compile(
     r"(?<=[.;)\w]) +"
-    r"(?=(?:See|see|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End|If)\b)"
+    r"(?=(?:[Ss]ee|Run|Start|Check|Remove|Resume|Set|Close|Raise|Give|Bind|Grant|Free|End|If)\b)"
 )
 
 
