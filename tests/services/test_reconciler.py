@@ -97,6 +97,21 @@ def test_what_is_unknown_missing_or_written_down_is_counted_exactly(
     assert sighted(world) == unknown - {"zz.txt"}
 
 
+def test_what_a_scrub_suspected_a_moment_ago_is_recorded_by_the_pass_that_misses_it_too(
+    stocked: WorkerWorld, in_process: InProcessWorker
+) -> None:
+    world = stocked
+    run(world, in_process)
+    content_hash, lost = world.sql(
+        "select content_hash, object_key from reaper.object_locations order by object_key limit 1"
+    )[0]
+    world.backends["default"].drop(lost)
+    world.sql("select reaper.suspect_missing(%s, 'default', %s)", content_hash, lost)
+    assert run(world, in_process)["missing"] == 1
+    assert troubled(world) == {lost}
+    assert world.sql("select * from reaper.suspects") == []
+
+
 def test_untracked_objects_are_deleted_a_day_later_through_the_queue_and_only_where_that_is_set(
     stocked: WorkerWorld, in_process: InProcessWorker
 ) -> None:

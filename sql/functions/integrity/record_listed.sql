@@ -44,7 +44,9 @@ begin
     select p_backend, m.object_key, m.content_hash, v_now, v_now, p_pass
       from unnest(p_missing_keys, p_missing_hashes) as m (object_key, content_hash)
      order by m.object_key collate "C"
-        on conflict (backend, object_key) do update set pass = excluded.pass, content_hash = excluded.content_hash;
+        -- Also what the scrubber suspects and would look for later: the end of the pass is the second look.
+        on conflict (backend, object_key) do update
+       set pass = excluded.pass, content_hash = excluded.content_hash, next_attempt = excluded.next_attempt;
 
     delete from reaper.sightings s
      where s.backend = p_backend and s.object_key > p_after and (p_next is null or s.object_key <= p_next)
