@@ -206,6 +206,9 @@ def delete(
     with asking("operator", database_url) as q:
         found = [each for each in q.untracked_summary(age) if each.backend == backend and each.old_objects]
         if not found:
+            known = [each.name for each in q.backends()]
+            if backend not in known:
+                raise BadArgument(f"there is no backend {backend}", f"Known backends: {', '.join(known)}.")
             typer.echo(
                 f"nothing to delete: no untracked object of backend {backend} was seen for {older_than}"
             )

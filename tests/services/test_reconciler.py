@@ -263,3 +263,5 @@ def test_an_operator_compares_counts_and_deletes_while_the_service_is_off(
     scrubbed = world.command("scrub", one, "--json")
     assert [copy["outcome"] for copy in json.loads(scrubbed.stdout)] == ["corrupt"]
     assert world.command("scrub", "nothing").returncode == 4
+    nowhere = world.command("orphans", "delete", "--backend", "nowhere", "--yes")
+    assert (nowhere.returncode, "there is no backend nowhere" in nowhere.stderr) == (4, True)
