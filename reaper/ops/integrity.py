@@ -18,6 +18,7 @@ from reaper.storage.copy_check import check
 PAGE = 1000
 # How often it is asked whether open transactions have ended that may name what is to be deleted.
 PAUSE = 0.5
+NOT_HASHED = "its bytes were not compared: the hash is not known to be their SHA-256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ def _check(q: Queries, stores: Mapping[str, ObjectStore], backend: str, copy: Co
     elif verdict.outcome in ("good", "corrupt"):
         trouble = None if verdict.outcome == "good" else "corrupt"
         recorded = q.report_copy(copy.content_hash, backend, copy.object_key, trouble, verdict.detail)
-    return CheckedCopy(backend, copy.object_key, verdict.outcome, verdict.detail, recorded)
+    detail = NOT_HASHED if verdict.outcome == "good" and not copy.sha256 else verdict.detail
+    return CheckedCopy(backend, copy.object_key, verdict.outcome, detail, recorded)
 
 
 def delete_untracked(

@@ -259,6 +259,9 @@ def test_an_operator_compares_counts_and_deletes_while_the_service_is_off(
     in_process.run_service("cleanup_queue")
     assert world.keys() == keys
     one = world.value("select min(content_hash) from content")
+    world.sql("update reaper.settings set content_digest = 'unknown'")
+    [copy] = json.loads(world.command("scrub", one, "--json").stdout)
+    assert (copy["outcome"], "bytes were not compared" in copy["detail"]) == ("good", True)
     world.sql("update reaper.settings set content_digest = 'sha256'")
     scrubbed = world.command("scrub", one, "--json")
     assert [copy["outcome"] for copy in json.loads(scrubbed.stdout)] == ["corrupt"]
