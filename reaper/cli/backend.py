@@ -140,10 +140,17 @@ def remove(
     with asking("operator", database_url) as q:
         # Drained, and empty by the rows: nothing is being stored there any more. Else the rows refuse.
         drained = any(b.name == name and b.state == "draining" for b in q.backends())
+        configured = False
         if drained and not q.backend_remains(name):
-            _require_empty_bucket(name, abort_uploads, database_url)
+            configured = _require_empty_bucket(name, abort_uploads, database_url)
         q.remove_backend(name, reason)
     typer.echo(f"backend {name} is removed")
+    if configured:
+        typer.echo(
+            "it is still configured here: take it out of reaper.toml on all hosts now, or the next process"
+            " that deletes or copies registers it again, as active",
+            err=True,
+        )
 
 
 def _set_state(name: str, state: str, reason: str, database_url: str | None) -> None:
@@ -155,15 +162,15 @@ def _set_state(name: str, state: str, reason: str, database_url: str | None) -> 
         typer.echo(_left(remains))
 
 
-def _require_empty_bucket(name: str, abort_uploads: bool, database_url: str | None) -> None:
-    """Refuse where the bucket, if it can be asked, has what is not reaper's own, or open uploads."""
+def _require_empty_bucket(name: str, abort_uploads: bool, database_url: str | None) -> bool:
+    """Refuse where the bucket has foreign objects or open uploads; False where it is not configured."""
     from reaper import config
     from reaper.app import App
 
     settings = config.load_all("database_url", database_url=database_url)
     if name not in settings.backends:
         typer.echo(f"backend {name} is not configured here: its bucket was not listed", err=True)
-        return
+        return False
     with App(settings) as app:
         store = app.stores[name]
         first = next(iter(store.list()), None)
@@ -174,6 +181,7 @@ def _require_empty_bucket(name: str, abort_uploads: bool, database_url: str | No
                 " Delete it, or take the backend out of reaper.toml and call this again.",
             )
         _end_uploads(name, store, abort_uploads)
+    return True
 
 
 def _end_uploads(name: str, store: ObjectStore, abort: bool) -> None:

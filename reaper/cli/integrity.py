@@ -156,7 +156,8 @@ def scrub(content_hash: _Hash, as_json: options.Json = False, database_url: opti
     """Read all copies of a content now, compare them with its hash, and record what they are.
 
     A bad copy is read twice. One that is missing is recorded when it is missing in a second look, 15 minutes
-    later. Exit code 1 when a copy is not good.
+    later. Where settings.content_digest is unknown, only sizes and the store's checksums can be compared, and
+    the detail says so. Exit code 1 when a copy is not good.
     """
     from reaper.ops.integrity import scrub_content
 
@@ -222,6 +223,9 @@ def delete(
     with asking("operator", database_url) as q:
         found = [each for each in q.untracked_summary(age) if each.backend == backend and each.old_objects]
         if not found:
+            known = [each.name for each in q.backends()]
+            if backend not in known:
+                raise BadArgument(f"there is no backend {backend}", f"Known backends: {', '.join(known)}.")
             typer.echo(
                 f"nothing to delete: no untracked object of backend {backend} was seen for {older_than}"
             )

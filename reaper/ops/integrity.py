@@ -18,6 +18,7 @@ from reaper.storage.copy_check import check
 PAGE = 1000
 # How often it is asked whether open transactions have ended that may name what is to be deleted.
 PAUSE, PAUSES = 0.5, 120
+NOT_HASHED = "its bytes were not compared: the hash is not known to be their SHA-256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ def _check(q: Queries, stores: Mapping[str, ObjectStore], backend: str, copy: Co
         trouble = None if verdict.outcome == "good" else "corrupt"
         recorded = q.report_copy(copy.content_hash, backend, copy.object_key, trouble, verdict.detail)
         q.delete_suspects(backend, [copy.object_key])
-    return CheckedCopy(backend, copy.object_key, verdict.outcome, verdict.detail, recorded)
+    detail = NOT_HASHED if verdict.outcome == "good" and not copy.sha256 else verdict.detail
+    return CheckedCopy(backend, copy.object_key, verdict.outcome, detail, recorded)
 
 
 def delete_untracked(

@@ -71,7 +71,9 @@ def test_a_backend_is_drained_and_removed_and_not_before(
     assert run("copies", content).out.splitlines()[1].split()[:3] == ["copy", "east", "good"]
     [default, east] = run("backend", "list", "--json").json
     assert (default["remains"], east["remains"]) == ([], None)
-    assert run("backend", "remove", "default", "--reason", "empty").out == "backend default is removed\n"
+    done = run("backend", "remove", "default", "--reason", "empty")
+    assert done.out == "backend default is removed\n"
+    assert "it is still configured here: take it out of reaper.toml" in done.err
     assert run("backend", "list", "--json").json[0]["name"] == "east"
 
 

@@ -135,6 +135,21 @@ def test_what_is_unknown_missing_or_written_down_is_counted_exactly(
     assert sighted(world) == unknown - {"zz.txt"}
 
 
+def test_what_a_scrub_suspected_a_moment_ago_is_recorded_by_the_pass_that_misses_it_too(
+    stocked: WorkerWorld, in_process: InProcessWorker
+) -> None:
+    world = stocked
+    run(world, in_process)
+    content_hash, lost = world.sql(
+        "select content_hash, object_key from reaper.object_locations order by object_key limit 1"
+    )[0]
+    world.backends["default"].drop(lost)
+    world.sql("select reaper.suspect_missing(%s, 'default', %s)", content_hash, lost)
+    assert run(world, in_process)["missing"] == 1
+    assert troubled(world) == {lost}
+    assert world.sql("select * from reaper.suspects") == []
+
+
 def test_untracked_objects_are_deleted_a_day_later_through_the_queue_and_only_where_that_is_set(
     stocked: WorkerWorld, in_process: InProcessWorker
 ) -> None:
@@ -530,7 +545,12 @@ def test_an_operator_compares_counts_and_deletes_while_the_service_is_off(
     in_process.run_service("cleanup_queue")
     assert world.keys() == keys
     one = world.value("select min(content_hash) from content")
+    world.sql("update reaper.settings set content_digest = 'unknown'")
+    [copy] = json.loads(world.command("scrub", one, "--json").stdout)
+    assert (copy["outcome"], "bytes were not compared" in copy["detail"]) == ("good", True)
     world.sql("update reaper.settings set content_digest = 'sha256'")
     scrubbed = world.command("scrub", one, "--json")
     assert [copy["outcome"] for copy in json.loads(scrubbed.stdout)] == ["corrupt"]
     assert world.command("scrub", "nothing").returncode == 4
+    nowhere = world.command("orphans", "delete", "--backend", "nowhere", "--yes")
+    assert (nowhere.returncode, "there is no backend nowhere" in nowhere.stderr) == (4, True)
