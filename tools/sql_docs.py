@@ -29,14 +29,16 @@ One batch by hand, in psql:
 ```sql
 select * from reaper.claim_expired(1000) \\gset
 select * from reaper.drop_references(:'batch_id');      -- these objects have no reference left: delete them
-select * from reaper.finish_batch(:'batch_id', '[]');   -- all deleted; without '[]' a worker does it later
+select * from reaper.released_codes(:'batch_id');       -- these pastes are gone: delete their cache entries
+select * from reaper.finish_batch(:'batch_id', '[]');   -- all deleted; without '[]' a worker does both later
 ```
 
 The same without marking the rows first, in one transaction less:
 
 ```sql
 select * from reaper.reap_expired(1000) \\gset
-select * from reaper.drop_references(:'batch_id');      -- delete these, and what released_codes() lists
+select * from reaper.drop_references(:'batch_id');      -- delete these
+select * from reaper.released_codes(:'batch_id');       -- and the cache entries of these
 select * from reaper.finish_batch(:'batch_id', '[]');
 ```
 

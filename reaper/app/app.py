@@ -142,12 +142,13 @@ class App(Adapters):
         return DrainReport.of(drained, self.telemetry.batches, throttle.pause)
 
     def left_behind(self) -> LeftBehind | None:
-        """What a drain that ended by itself had to leave to the next one, if anything."""
-        if self.telemetry.batch_error is None or self.stop.is_set():
+        """What an error kept from a drain, or a signal that stopped it, if anything: the next one does it."""
+        why = "a signal stopped the drain" if self.stop.is_set() else self.telemetry.batch_error
+        if why is None:
             return None
         with self.asking("check") as q:
             rows = q.count_left_behind()
-        return LeftBehind(rows, self.telemetry.batch_error) if rows else None
+        return LeftBehind(rows, why) if rows else None
 
     def unfinished(self) -> Unfinished | None:
         """What is not done although nothing is left to claim; None where PostgreSQL does not say."""

@@ -67,8 +67,9 @@ def drain(
     First finishes batches of dead workers, then deletes batch by batch. Ctrl-C stops cleanly between two
     batches; killing it at any moment loses nothing. Any number of drains may run at the same time. Exit
     code 1 while the drain is paused (`reaper pause`); a pause that begins meanwhile ends it before the next
-    batch; and where due pastes were left behind. What other workers hold, blocked rows, queued objects and
-    the DLQ are told in the last lines, with exit code 0: `reaper status` judges them.
+    batch; and where due pastes were left behind, by an error or because it was stopped. What other workers
+    hold, blocked rows, queued objects and the DLQ are told in the last lines, with exit code 0: `reaper
+    status` judges them.
     """
     if exact and not dry_run:
         raise typer.BadParameter("only with --dry-run", param_hint="--exact")

@@ -31,7 +31,7 @@ class BatchLimit:
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """Due rows that no worker holds after a drain, and the last error that kept them."""
+    """Due rows that no worker holds after a drain, and what kept them: the last error, or a signal."""
 
     rows: int
     error: str

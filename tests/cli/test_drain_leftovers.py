@@ -1,5 +1,8 @@
 """The last lines of `reaper drain`: what is unfinished, so that "nothing is due" is no half-truth."""
 
+import pytest
+
+from reaper.cli import options
 from tests.cli.conftest import Run
 from tests.support.paste_fixtures import Connection, Pastes, codes, value
 
@@ -83,3 +86,15 @@ def test_dead_letters_and_blocked_rows_of_earlier_drains_are_told_with_the_remed
     )
     assert run("drain").out.splitlines()[1:] == [blocked, dead]
     assert run("drain", "--json").json["unfinished"]["dead_letters"] == 1
+
+
+def test_a_drain_that_a_signal_stopped_says_what_is_left_and_ends_with_1(
+    run: Run, paste: Pastes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paste("p", content="c", expires="-1 hour")
+    monkeypatch.setattr(options, "stop_on_signals", lambda stop: stop.set())
+    done, as_json = run("drain"), run("drain", "--json")
+    assert (done.code, as_json.code) == (1, 1)
+    why = "a signal stopped the drain"
+    assert done.out.splitlines()[-1] == f"1 due paste left behind, held by no worker: {why}"
+    assert (as_json.json["rows_left"], as_json.json["left_because"]) == (1, why)

@@ -292,10 +292,11 @@ def test_an_endpoint_may_ask_for_a_longer_pause(db: Connection, ops: Webhook) ->
 def test_what_cannot_be_sent_from_here_costs_no_attempt(db: Connection, ops: Webhook, clock: Any) -> None:
     emit(db)
     lease, _ = ops.claim()
-    assert ops.give_back(lease, "variable HOOK is not set here") == 1
+    assert ops.give_back(lease, "variable HOOK is not set here. Set it.") == 1
     assert ops.pause() == 60
     assert value(db, "select attempts from reaper.notification_outbox") == 0
-    assert "variable HOOK is not set here" in " ".join(value(db, "select reaper.attention_reasons()"))
+    reasons = " ".join(value(db, "select reaper.attention_reasons()"))
+    assert "variable HOOK is not set here. Set it. Its events wait" in reasons
     clock.advance("61 seconds")
     assert ops.try_all(status=204) == 1
     assert ops.lane("held_reason") is None

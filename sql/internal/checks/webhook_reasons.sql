@@ -7,7 +7,7 @@ as $$
       from reaper.webhooks w
      where not w.enabled and w.disabled_reason like 'the endpoint answered 410%'
     union all
-    select format('webhook %s is held: %s. Its events wait; run reaper webhook test %s to see whether it works', w.name, w.held_reason, w.name)
+    select format('webhook %s is held: %s. Its events wait; run reaper webhook test %s to see whether it works', w.name, rtrim(w.held_reason, '.'), w.name)
       from reaper.webhooks w
      where w.enabled and w.held_reason is not null
     union all
