@@ -141,8 +141,8 @@ def test_a_copy_that_is_missing_is_named_with_the_backends_of_the_others(
 ) -> None:
     bucket.put_object(Key="second copy", Body=b"0123456789")
     checked_db.execute(
-        "insert into reaper.object_locations (content_hash, backend, object_key, size_bytes)"
-        " values ('hash cold', 'default', 'second copy', 10)"
+        "insert into reaper.object_locations (content_hash, backend, object_key, size_bytes, created_at)"
+        " values ('hash cold', 'default', 'second copy', 10, now())"
     )
     checked_db.execute("insert into reaper.byte_deltas (backend, used_bytes) values ('default', 10)")
     cold.Object(stored["cold"]).delete()
