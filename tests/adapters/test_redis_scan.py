@@ -20,6 +20,7 @@ def test_all_entries_are_found_and_keys_of_others_are_not(link, redis_client):
     assert all_codes(cache) == CODES
 
 
+@pytest.mark.slow
 def test_all_nodes_of_a_cluster_are_asked(open_link):
     with cluster_of_one() as first, joined(first) as second:
         cache = RedisCache(open_link(f"redis+cluster://127.0.0.1:{first.port}"))

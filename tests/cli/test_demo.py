@@ -4,7 +4,10 @@ import os
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_the_demo_ends_well_and_keeps_every_promise():
     clean = {
         n: v

@@ -78,7 +78,7 @@ def test_completion_of_a_command_loads_no_driver(words: str, offered: str) -> No
     assert modules.isdisjoint(HEAVY - OF_TYPER)
 
 
-@pytest.mark.slow(but=8)
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_completion_of_its_options_loads_no_driver(name: str) -> None:
     printed, modules = completed(f"reaper {name} --")

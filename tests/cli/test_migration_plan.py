@@ -113,6 +113,7 @@ def test_a_rollback_drops_tables_that_reaper_created(dsn: str, piped: Shown) -> 
     assert about(piped(dsn, "--to", "base"), "public.pastes") == ["created by reaper, empty: dropped"]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("width", [80, 140])
 def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(empty_db_dsn: str, width: int) -> None:
     shown = at_terminal(empty_db_dsn, width)

@@ -58,6 +58,7 @@ def test_the_keys_are_bound_and_the_next_drain_deletes_the_objects(adopted: Run,
     assert keys(bucket) == 25
 
 
+@pytest.mark.slow
 def test_doctor_looks_first_and_reports_what_it_found(adopted: Run) -> None:
     found = object_keys(adopted)
     assert found["verdict"] == "fail"
@@ -86,6 +87,7 @@ def test_a_drain_whose_bucket_does_not_answer_does_not_begin(adopted: Run, close
     assert adopted("drain", REAPER_S3_ENDPOINT_URL=f"http://127.0.0.1:{closed_port}").code == 5
 
 
+@pytest.mark.slow
 def test_verify_tells_all_and_that_the_names_differ(adopted: Run) -> None:
     told = adopted("verify", "--json").json
     assert told["counts"] == {"missing object": 30, "orphan object": 30}

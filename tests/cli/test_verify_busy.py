@@ -45,6 +45,7 @@ class Crowd:
             self.errors.append(error)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("run")
 def test_nothing_is_found_while_pastes_come_and_go(dsn: str, bucket: Any, entries: Any) -> None:
     numbers = itertools.count()

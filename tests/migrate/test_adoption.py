@@ -181,6 +181,7 @@ def test_a_hash_with_a_collation_of_its_own_is_served(empty_db_dsn: str, key: st
     assert len(drain(empty_db_dsn)) == 40
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("more", [[], [FOREIGN_KEY, BY_CONTENT]], ids=["bare", "indexed"])
 def test_a_complete_rollback_gives_the_tables_back_as_they_were(empty_db_dsn: str, more: list[str]) -> None:
     build(empty_db_dsn, *more)

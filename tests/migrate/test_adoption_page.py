@@ -154,6 +154,7 @@ def restore_commands() -> list[str]:
     return [line for line in block.splitlines() if line]
 
 
+@pytest.mark.slow(but=1)
 def test_the_script_for_a_dba_does_the_same(application: Application, server: Postgres) -> None:
     script = render_sql(application.dsn, tables=application.shape.request)
     assert psql(server, application.dsn, script) == (0, "")

@@ -128,6 +128,7 @@ def test_the_plan_of_a_role_without_rights_is_made_all_the_same(owned: str, work
     assert "create role" in render_sql(owned, folders=workshop.folders)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("granted", ["", "reaper_ro", "reaper_ops", "reaper_worker"])
 def test_a_role_that_cannot_read_what_was_migrated_is_told_the_right_and_the_grant(
     cluster: Postgres, owned: str, granted: str

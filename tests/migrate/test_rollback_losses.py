@@ -412,7 +412,7 @@ def test_adopted_columns_that_hold_something_are_counted_before_the_first_step(e
     assert everything(empty_db_dsn) == before
 
 
-@pytest.mark.slow(but=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["pastes", "content"])
 def test_a_busy_table_of_the_application_on_the_way_back_restores_the_code(
     empty_db_dsn: str, table: str

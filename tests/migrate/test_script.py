@@ -175,7 +175,7 @@ def twin(start: Start, maintenance: psycopg.Connection[Any], server: Postgres) -
         yield server.dsn(TWIN)
 
 
-@pytest.mark.slow(but=2)
+@pytest.mark.slow(but=1)
 def test_the_script_run_by_psql_ends_in_the_catalogue_and_the_ledger_of_the_migration(
     start: Start, empty_db_dsn: str, twin: str, server: Postgres
 ) -> None:

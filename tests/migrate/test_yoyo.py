@@ -164,7 +164,7 @@ def test_a_database_that_is_not_utf8_is_refused_by_the_first_migration(
     maintenance.execute("drop database reaper_latin with (force)")
 
 
-@pytest.mark.slow(but=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["--all"], ["--revision", "0003"]])
 def test_a_rollback_by_yoyo_is_refused_while_functions_are_loaded_that_need_the_tables(
     empty_db_dsn: str, arguments: list[str]

@@ -83,7 +83,7 @@ def drain_is_refused(world: WorkerWorld) -> str:
     return refused.value.message
 
 
-@pytest.mark.slow(but=2)
+@pytest.mark.slow(but=1)
 @COPIES
 @pytest.mark.parametrize("marked", [True, False], ids=["marked", "not yet marked"])
 def test_a_copy_of_production_deletes_nothing_of_production(
@@ -183,6 +183,7 @@ def migrated_node() -> Iterator[Node]:
         yield node
 
 
+@pytest.mark.slow
 def test_a_clone_of_the_disks_is_refused_once_it_has_an_identity_of_its_own(
     world: WorkerWorld, staging_folder: Path, migrated_node: Node
 ) -> None:
@@ -202,6 +203,7 @@ def test_a_clone_of_the_disks_is_refused_once_it_has_an_identity_of_its_own(
     production.judge()
 
 
+@pytest.mark.slow
 def test_a_promoted_standby_is_the_same_owner(world: WorkerWorld, migrated_node: Node) -> None:
     production = WorkerWorld(migrated_node.dsn("pastes"), "", world.backends, world.folder)
     production.populate(due=20, live=10, contents=15, cached=False)

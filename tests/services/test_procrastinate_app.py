@@ -73,6 +73,7 @@ def test_healthchecks_defer_and_shell_work_on_the_importable_app(world: WorkerWo
     assert "reaper:service" in shell.stdout, shell.stderr
 
 
+@pytest.mark.slow
 def test_the_worker_of_procrastinates_command_drains_and_leaves_foreign_jobs_alone(
     world: WorkerWorld, populate: Populate
 ) -> None:
@@ -148,6 +149,7 @@ def test_an_app_with_tasks_of_its_own_runs_ours_beside_them_on_one_worker(
     ]
 
 
+@pytest.mark.slow
 def test_a_worker_of_ours_killed_beside_it_leaves_the_jobs_of_the_others_alone(shop: WorkerWorld) -> None:
     with psycopg.connect(shop.dsn, options="-c search_path=shop_queue", autocommit=True) as connection:
         connection.execute(

@@ -514,6 +514,7 @@ def test_a_process_that_slept_while_another_went_on_changes_nothing(
         world.sql(listed, begun)
 
 
+@pytest.mark.slow
 def test_an_operator_compares_counts_and_deletes_while_the_service_is_off(
     stocked: WorkerWorld, in_process: InProcessWorker
 ) -> None:

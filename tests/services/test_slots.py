@@ -75,7 +75,7 @@ def test_a_pause_ends_a_drain_before_its_next_batch(
     assert world.sql("select * from reaper.in_flight") == []
 
 
-@pytest.mark.slow(but=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["drain", "accounts"])
 def test_a_job_that_was_queued_before_the_pause_does_not_run_and_is_due_after_it(
     world: WorkerWorld, populate: Populate, in_process: InProcessWorker, name: str

@@ -254,6 +254,7 @@ def test_a_drop_passes_over_a_paste_that_is_being_extended(db, writers, paste, w
     assert slow.get("a") is not None
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("door", ["delete_paste('a')", "extend_paste('a', null)"])
 def test_a_door_waits_for_a_row_only_so_long(db, writer, writers, door):
     writer.put("a")

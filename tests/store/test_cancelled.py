@@ -26,6 +26,7 @@ def finish_puts(world: World) -> None:
         pending_reaper.tick(context(app))
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_put_that_is_cancelled_leaves_at_most_an_intent_that_the_pending_reaper_ends(
     world: World, step: str

@@ -76,14 +76,14 @@ def test_a_sound_system_gives_no_reason_to_complain(world: World, log: Log) -> N
     assert complaints(world, log, settled=True) == []
 
 
-@pytest.mark.slow(but=8)
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("complaint", DAMAGES)
 def test_damage_is_complained_of(world: World, log: Log, complaint: str) -> None:
     DAMAGES[complaint](world)
     assert any(complaint in said for said in complaints(world, log))
 
 
-@pytest.mark.slow(but=6)
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("complaint", UNSETTLED)
 def test_what_is_not_settled_is_complained_of(world: World, log: Log, complaint: str) -> None:
     world.drain()

@@ -45,6 +45,7 @@ def pastes(world: World) -> list[str]:
     return [row[0] for row in world.sql("select short_code from pastes order by 1")]
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("code", [None, "mine"])
 def test_a_commit_whose_answer_is_lost_is_found_to_have_succeeded(
@@ -119,6 +120,7 @@ def test_reads_deletes_and_extensions_survive_a_lost_answer(world: World, proxy:
     world.judge()
 
 
+@pytest.mark.slow(but=1)
 def test_connections_that_broke_while_nobody_used_them_are_not_noticed(
     world: World, proxy: Proxy, store: Store
 ) -> None:

@@ -43,7 +43,7 @@ class WithoutTickets(RedisPasteCache):
         return True
 
 
-@pytest.mark.slow(but=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", [WithoutTombstones, WithoutTickets])
 def test_the_judge_notices_a_cache_that_forgets_one_half_of_it(
     world: World, cache: type[RedisPasteCache]

@@ -48,6 +48,7 @@ def test_a_paste_without_end_never_expires(world: World, store: Store) -> None:
     assert paste.expires_at is None
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(
     "data", [b"", b"\0", bytearray(b"array"), memoryview(b"view"), bytes(range(256)) * 9000]
 )
@@ -84,6 +85,7 @@ def test_a_stream_is_read_from_where_it_stands_and_hashed_on_the_way(
     world.judge()
 
 
+@pytest.mark.slow(but=1)
 def test_a_stream_need_not_be_a_file_nor_be_read_twice(store: Store) -> None:
     squeezed = io.BytesIO(gzip.compress(b"x" * 3_000_000))
     with gzip.open(squeezed) as stream:
@@ -118,7 +120,7 @@ def test_content_that_is_there_is_not_uploaded_again(
     world.judge()
 
 
-@pytest.mark.slow(but=6)
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("code", ["mine", "ü€𝄞", "a b/c?d", "{x}", "%s", "'; --", "x" * 512])
 def test_a_code_may_be_asked_for(world: World, store: Store, code: str) -> None:
     assert store.put(b"x", DAY, code).short_code == code

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psycopg
+
 if TYPE_CHECKING:
     from tests.support.world import World
 
@@ -30,11 +32,13 @@ UNUSED = "delete from content where ref_count = 0"
 
 def fill(world: World, due: int, live: int, contents: int, hot: int = 0, cached: bool = True) -> None:
     """Due pastes over all contents (`hot` of them on the first), live ones on every tenth."""
-    world.sql(CONTENT, contents)
-    world.sql(PASTES, "due", hot, 1, contents, "-1 hour", due)
-    world.sql(PASTES, "live", 0, 10, contents, "1 day", live)
-    world.sql(COUNT)
-    world.sql(UNUSED)
+    # One transaction: a drain that still runs takes content that no paste names yet.
+    with psycopg.connect(world.dsn) as writer:
+        writer.execute(CONTENT, [contents])
+        writer.execute(PASTES, ["due", hot, 1, contents, "-1 hour", due])
+        writer.execute(PASTES, ["live", 0, 10, contents, "1 day", live])
+        writer.execute(COUNT)
+        writer.execute(UNUSED)
     world.put([row[0] for row in world.sql("select object_key from content")])
     if cached:
         pipeline = world.cache().pipeline(transaction=False)

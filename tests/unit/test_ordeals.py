@@ -61,6 +61,7 @@ def test_death(ordeal):
 """
 
 
+@pytest.mark.slow
 def test_what_is_survived_side_by_side_counts_once_and_so_does_a_process_that_dies(tmp_path):
     (tmp_path / "test_few.py").write_text(ORDEALS)
     told = tmp_path / "scorecard.json"

@@ -275,6 +275,7 @@ def test_an_address_that_others_reach_needs_a_password():
             server.proxies_of(load_all(database_url="postgresql:///x", web_proxies=wrong))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [b"", WHOLE, REFUSED], ids=["at once", "after a page", "after a refusal"])
 def test_slow_clients_keep_nobody_waiting(serve: Serve, monkeypatch: pytest.MonkeyPatch, first: bytes):
     """A letter now and then gives no further time, neither before the first answer nor after it."""

@@ -24,6 +24,7 @@ AWAY = (
 )
 
 
+@pytest.mark.slow
 def test_ten_tabs_cost_one_set_of_questions(db: Connection, serve: Serve, asked: Counter[str]):
     make_busy(db)
     page = serve()

@@ -46,6 +46,7 @@ def grave_findings(page: Page) -> list[str]:
     return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in GRAVE]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("scene", SCENES)
 def test_every_section_can_be_read_on_every_screen(
     browser: Browser, db: Connection, serve: Serve, scene: str, screenshots: Path | None, sized: Sized

@@ -65,7 +65,7 @@ def copy(source, source_key, destination, key, data, begun=lambda _: None, verif
     return Copying(source, source_key, destination, key, expected, verify, begun).run()
 
 
-@pytest.mark.slow(but=6)
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("size", [0, 1, 5 * MIB, LARGE])
 def test_an_object_is_copied_through_here_or_by_the_server(source, stranger, neighbour, size):
     data, uploads = some_bytes(size), []

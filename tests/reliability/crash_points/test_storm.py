@@ -7,6 +7,8 @@ from tests.support.crash_points.world import CrashWorld
 from tests.support.ordeals import Ordeal
 
 ROWS, FEW = 10_000, 300
+# So many must have died; a backlog that is drained too quickly for that is followed by another.
+ENOUGH = 5
 
 
 @pytest.mark.ordeal("kill storm", aim="10,000 kills over 500,000 rows", share=3)
@@ -16,7 +18,7 @@ def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_noth
 ) -> None:
     world.set_claim_mode(claim_mode)
     rows = ROWS if ordeal.long else FEW
-    for number in ordeal.rounds(short=1):
+    for number in ordeal.rounds(short=5):
         contents = [b"content %d of storm %d" % (n, number) for n in range(rows // PASTES_EACH)]
         storm = KillStorm(world, ordeal.chance, contents)
         storm.rage()
@@ -26,4 +28,6 @@ def test_workers_that_are_killed_many_times_a_second_lose_nothing_and_leave_noth
         ordeal.survived("kills", storm.kills)
         ordeal.survived("rows", rows)
         ordeal.survived("contents created anew", storm.created)
-    assert ordeal.counts["kills"] > 5, "hardly anybody was killed"
+        if ordeal.counts["kills"] > ENOUGH and not ordeal.long:
+            break
+    assert ordeal.counts["kills"] > ENOUGH, "hardly anybody was killed"

@@ -68,6 +68,7 @@ def test_each_of_many_drains_that_wake_up_too_late_is_refused(world: CrashWorld,
         haunt(world, world.herd(sleepers * HERD if ordeal.long else sleepers), ordeal)
 
 
+@pytest.mark.slow
 def test_a_refusal_that_is_not_counted_is_found_out(world: CrashWorld) -> None:
     world.sql(Edit("lock_batch", "perform nextval(…);").sql)
     with pytest.raises(AssertionError, match="1 held something, and 0 were refused"):

@@ -108,6 +108,7 @@ def test_a_backend_that_dies_and_comes_back_costs_no_content_its_second_copy(
     ordeal.survived("contents", count)
 
 
+@pytest.mark.slow
 @pytest.mark.ordeal("copies", aim="10,000 contents over a dead backend and back", share=1)
 def test_a_storm_costs_copies_time_and_nothing_else(
     scattered: Scattered, s3_double: ScriptedS3, ordeal: Ordeal

@@ -58,6 +58,7 @@ def is_readable(store: Store, code: str, number: int) -> bool:
     return paste is not None and paste.data == content(number)
 
 
+@pytest.mark.slow
 def test_without_waiting_verify_names_what_the_promoted_server_lacks_and_then_it_is_mended(
     servers: Servers, world: FaultWorld
 ) -> None:

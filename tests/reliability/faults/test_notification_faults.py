@@ -111,6 +111,7 @@ def test_an_endpoint_that_is_well_is_served_as_fast_beside_four_in_trouble_as_al
     assert world.sql("select name from reaper.webhook_lanes where not enabled") == [("gone",)]
 
 
+@pytest.mark.slow
 @pytest.mark.ordeal("notification storm", aim="100 kills and 30 crashes", share=1)
 def test_processes_and_servers_that_die_between_deliveries_lose_no_event(
     servers: Servers, world: FaultWorld, ordeal: Ordeal

@@ -41,6 +41,7 @@ def test_a_drain_gets_over_a_store_that_gives_no_clear_answer(stormy: S3StormWor
     stormy.judge()
 
 
+@pytest.mark.slow
 @pytest.mark.ordeal("S3 storm", aim="100,000 keys, ≤ 1.6 requests for each needed one", share=1)
 def test_a_storm_costs_few_requests_loses_nothing_and_gives_nothing_up(
     stormy: S3StormWorld, ordeal: Ordeal

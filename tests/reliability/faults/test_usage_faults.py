@@ -183,6 +183,7 @@ def test_what_s3_saw_is_what_postgresql_says_but_for_what_the_dead_had_not_told(
         assert world.sql(IN_ALL) == before
 
 
+@pytest.mark.slow
 def test_a_backend_is_left_within_what_was_not_flushed_yet_and_the_other_one_takes_over(
     dsn: str, forgetful: TunedValkey, s3_double: ScriptedS3, scratch: Path
 ) -> None:

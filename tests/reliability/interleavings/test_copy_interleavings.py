@@ -181,6 +181,7 @@ def copying(database: ExploredDatabase) -> ExploredDatabase:
     return database
 
 
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize(("scene", "other"), PAIRS)
 def test_a_copy_beside_each_of_the_others_ends_exact(
     copying: ExploredDatabase, scene: str, other: str

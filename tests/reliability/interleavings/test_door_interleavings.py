@@ -183,6 +183,7 @@ def test_a_writer_the_pending_reaper_and_a_drop_lose_neither_paste_nor_bytes(
     assert {first(run, "reaper1") for run in result.runs} == {"committed" if found else "dropped", "gone"}
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("live", [{}, {"b": "h"}], ids=["alone", "shared"])
 def test_an_extension_against_a_worker_from_claim_to_finish_is_kept_or_refused(
     database: ExploredDatabase, live: dict[str, str]
@@ -206,6 +207,7 @@ def test_an_extension_that_is_taken_back_delays_the_collection_and_no_more(
     assert database.explored(result) >= 7
 
 
+@pytest.mark.slow
 def test_an_extension_against_two_workers_and_the_watchdog(database: ExploredDatabase) -> None:
     start = StartState(due={"a": "h", "c": "g"}, claimed={"one": 1}, later="3 hours")
     actors = {
@@ -231,6 +233,7 @@ def test_a_deletion_against_a_worker_from_claim_to_finish_ends_in_the_same(
     assert {first(run, "writer1") for run in result.runs} == {True}
 
 
+@pytest.mark.slow
 def test_a_deletion_and_an_extension_of_one_paste_against_a_drop(database: ExploredDatabase) -> None:
     """Whoever was last decides, unless the paste was gone by then."""
     start = StartState(due={"a": "h"}, claimed={"batch": 1})

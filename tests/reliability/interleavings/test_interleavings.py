@@ -207,7 +207,7 @@ def test_a_user_who_deletes_a_claimed_paste_meets_no_deadlock(
     assert result.waits("user1") or result.waits("user2")
 
 
-@pytest.mark.slow(but=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("user", USERS.values(), ids=USERS.keys())
 def test_a_user_who_deletes_and_one_who_inserts_meet_no_deadlock_with_a_drop(
     database: ExploredDatabase, user: Actor
@@ -225,7 +225,7 @@ def test_a_user_who_deletes_and_one_who_inserts_meet_no_deadlock_with_a_drop(
 LEGACY = "insert into content (content_hash, ref_count) values ('h', 1)"
 
 
-@pytest.mark.slow(but=2)
+@pytest.mark.slow(but=1)
 @ISOLATIONS
 @pytest.mark.parametrize("failed", ["'[]'", "null"], ids=["object gone", "object owed"])
 @pytest.mark.parametrize("released", [(), ("batch",)], ids=["before the drop", "after the drop"])

@@ -105,7 +105,6 @@ def drop_now(conn: Connection, memory: Memory) -> int:
     return conn.execute(drop(), memory).rowcount
 
 
-@pytest.mark.slow(but=20)
 @dataclass(frozen=True)
 class Other:
     """Somebody beside a reap, what must be there first, and what must be true in the end."""
@@ -159,6 +158,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow(but=20)
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_a_reap_beside_anybody_loses_nothing_and_waits_with_no_paste_in_its_hands(

@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any
 
 import psycopg
+import pytest
 from psycopg import errors
 
 Connection = psycopg.Connection[Any]
@@ -209,6 +210,7 @@ def settle(db: Connection) -> None:
         db.execute("select reaper.finish_batch(%s, '[]')", row)
 
 
+@pytest.mark.slow
 def test_each_row_is_released_once_and_nobody_meets_a_deadlock(
     db: Connection,
     connect: Connect,

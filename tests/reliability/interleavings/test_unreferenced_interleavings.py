@@ -37,6 +37,7 @@ def new_paste_stands(conn: Connection, run: Run) -> list[str]:
     return [] if there is committed(run, "writer") else [f"the new paste is {'there' if there else 'lost'}"]
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("copied", [(), ("h",)], ids=["theirs", "ours"])
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
 @pytest.mark.parametrize("order", [(INSERT, ADD), (ADD, INSERT)], ids=["insert first", "count first"])
@@ -67,6 +68,7 @@ def test_who_counted_on_the_content_is_told_when_its_bytes_are_needed(database: 
     assert result.assert_clean(allow={"RP002"}).errors("RP002")
 
 
+@pytest.mark.slow
 def test_content_goes_once_whoever_lets_it_go(database: ExploredDatabase) -> None:
     """The drop of its last paste, a user's own delete, and two who collect."""
     start = StartState(

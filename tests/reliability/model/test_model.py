@@ -39,7 +39,7 @@ def test_the_model_holds_in_every_state(ordeal: Ordeal, model: str) -> None:
     ordeal.survived("states", int(states[1]))
 
 
-@pytest.mark.slow(but=5)
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_without_one_safeguard_its_assertion_fails(ordeal: Ordeal, mutant: str) -> None:
     assert f"caught by {MUTANTS[mutant]}" in check(mutant)

@@ -82,6 +82,7 @@ def test_content_that_is_created_before_the_release_keeps_its_object(world: Worl
         world.settle()
 
 
+@pytest.mark.slow
 def test_a_deletion_that_arrives_at_last_after_ten_lives_of_the_content_hits_none_of_them(
     world: World,
 ) -> None:

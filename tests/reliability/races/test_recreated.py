@@ -28,6 +28,7 @@ def test_contents_that_are_created_while_they_expire_lose_nothing_and_leave_noth
     assert races.seen["contents that died"] > 0, "no content ever died, so there was no race"
 
 
+@pytest.mark.slow
 def test_the_judge_notices_when_objects_are_called_by_their_hash_alone(races: RaceWorld) -> None:
     objects = races.backends["default"]
     assert isinstance(objects, FolderStore)

@@ -131,6 +131,7 @@ def test_what_could_not_be_returned_is_returned_by_a_later_heartbeat(world: Work
     settled(world)
 
 
+@pytest.mark.slow
 def test_a_drain_says_what_it_leaves_behind_and_why(world: WorkerWorld) -> None:
     world.populate(due=20, live=5, contents=20)
     with refusing(world, "drop", "55P03"):

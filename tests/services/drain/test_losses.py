@@ -22,6 +22,7 @@ select count(pg_terminate_backend(pid)) from pg_stat_activity
 """
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("claim_mode", ["mark", "direct"])
 def test_a_drain_whose_connections_are_cut_again_and_again_comes_to_its_end(
     world: World, populate: Populate, claim_mode: str

