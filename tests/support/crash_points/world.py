@@ -64,6 +64,14 @@ SPARE = """
 select reaper.set_backend_state(name, 'draining', 'for a test'), reaper.remove_backend(name, 'for a test')
   from reaper.backend_list where starts_with(name, 'spare-')
 """
+# What a store said falsely, twice, of an only copy.
+CALLED_BAD = """
+select l.content_hash, l.backend, l.object_key from reaper.object_locations l
+ where l.trouble is not null
+   and not exists (select from reaper.object_locations o
+                    where o.content_hash = l.content_hash and o.trouble is null)
+"""
+LOOKED_AT = "select reaper.report_copy(%s, %s, %s, null, 'looked at again')"
 IDENTITY = """
 select installation_id::text, database, system_identifier::text from reaper.installation_identity()
 """
@@ -160,6 +168,7 @@ class CrashWorld(UnfinishedWork):
     def complaints(self, settled: bool = False) -> list[str]:
         """Also: every event that counts as delivered was sent, and in the end none waits."""
         sent = self.wiring.webhooks().sent
+        self._look_again()
         claimed = {str(row[0]) for row in self.sql(DELIVERED)}
         lost = [f"event {event} counts as delivered and was never sent" for event in claimed - sent]
         waiting = [f"event {row[0]} was not sent" for row in self.sql(WAITING)] if settled else []
@@ -180,6 +189,12 @@ class CrashWorld(UnfinishedWork):
         """Whether all of it is queued and deleted, which has to wait for open transactions."""
         cleanup_queue.tick(self.medic)
         return not self.sql("select 1 from reaper.sightings where retired_at is not null")
+
+    def _look_again(self) -> None:
+        """An operator looks at the only copy that is called bad, and finds it where it is."""
+        for content, backend, key in self.sql(CALLED_BAD):
+            if {key} <= self.keys(backend):
+                self.sql(LOOKED_AT, content, backend, key)
 
     def _own_buckets(self) -> None:
         """Who gave a take-over up half-way begins it again."""
